@@ -1,0 +1,27 @@
+"""Every figure of the lessons; each function returns a ``Picture`` that a cell displays as its last value.
+
+No figure goes through pyplot, so none piles up and none shows by itself. All numbers in a figure, its title
+and its alternative text come from the arguments or from ``formats``.
+"""
+
+from amp_lessons.figures.distributions import gradient_magnitudes
+from amp_lessons.figures.number_lines import around_one, format_ranges
+from amp_lessons.figures.picture import Picture, show, to_html
+from amp_lessons.figures.step import mixed_precision_step
+from amp_lessons.figures.style import PRECISION_COLOURS, PRECISION_MARKERS, new_figure
+from amp_lessons.figures.training import share_lost_over_training, training_runs
+
+__all__ = [
+    "PRECISION_COLOURS",
+    "PRECISION_MARKERS",
+    "Picture",
+    "around_one",
+    "format_ranges",
+    "gradient_magnitudes",
+    "mixed_precision_step",
+    "new_figure",
+    "share_lost_over_training",
+    "show",
+    "to_html",
+    "training_runs",
+]

@@ -1,0 +1,242 @@
+"""What happens over the steps and epochs of training."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import matplotlib
+
+from amp_lessons.figures.picture import Picture
+from amp_lessons.figures.style import (
+    MUTED,
+    PRECISION_COLOURS,
+    PRECISION_MARKERS,
+    house_style,
+    new_figure,
+    power_ticks,
+    set_message,
+    spread,
+)
+from amp_lessons.figures.words import number, percent
+
+LINE_STYLES = ("-", (0, (4, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)))
+
+
+@house_style()
+def share_lost_over_training(
+    epochs: Sequence[float], shares_by_layer: Mapping[str, Sequence[float]], fmt: str = "FP16"
+) -> Picture:
+    """Draw, for each layer, the share of its gradients that becomes zero, against the epoch.
+
+    ``shares_by_layer`` maps each layer, from input to output, to one share (0 to 1) per epoch. The colours
+    run from dark at the input to light at the output, so the order of the layers can be seen. Raises
+    ValueError where lengths differ or nothing is given.
+    """
+    epochs = [float(epoch) for epoch in epochs]
+    layers = {str(layer): [float(share) for share in shares] for layer, shares in shares_by_layer.items()}
+    if not layers or not epochs:
+        raise ValueError("give at least one epoch and one layer")
+    for layer, shares in layers.items():
+        if len(shares) != len(epochs):
+            raise ValueError(
+                f"layer {layer!r} has {len(shares)} shares for {len(epochs)} epochs: give one for each"
+            )
+        if any(share < 0 or share > 1 for share in shares):
+            raise ValueError(f"layer {layer!r} has a share outside 0 to 1: give 0.25 for 25 %")
+    figure, axes = new_figure(8.4, 4.3)
+    colours = matplotlib.colormaps["viridis"]
+    top = max(0.05, max(max(shares) for shares in layers.values()))
+    labels = []
+    for place, (layer, shares) in enumerate(layers.items()):
+        colour = colours(0.0 if len(layers) == 1 else 0.78 * place / (len(layers) - 1))
+        axes.plot(epochs, shares, color=colour, marker="osD^vP*X"[place % 8], markersize=6)
+        words = f"{layer}" + (" (input side)" if place == 0 and len(layers) > 1 else "")
+        words += " (output side)" if place == len(layers) - 1 and len(layers) > 1 else ""
+        labels.append((shares[-1], f"{words}: {percent(shares[-1])}", colour))
+    axes.set_ylim(-0.02 * top, min(1.02, top * 1.12))
+    _label_ends(axes, epochs[-1], labels)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set(xlabel="epoch", ylabel="share of the non-zero gradients")
+    first = [shares[0] for shares in layers.values()]
+    last = [shares[-1] for shares in layers.values()]
+    verb = "more and more" if min(b - a for a, b in zip(first, last)) > 0 else "part"
+    set_message(figure, f"{fmt} turns {verb} of the gradients to 0")
+    return Picture(
+        figure,
+        f"Share of non-zero gradients that {fmt} turns to 0, epoch {number(epochs[0])} to "
+        f"{number(epochs[-1])}, from the input side to the output side: "
+        + "; ".join(
+            f"{layer} {percent(shares[0])} to {percent(shares[-1])}" for layer, shares in layers.items()
+        )
+        + ".",
+    )
+
+
+@house_style()
+def training_runs(
+    runs: Mapping[str, Mapping],
+    error_label: str = "error / amplitude",
+    zeros_label: str = "gradients that are zero",
+) -> Picture:
+    """Draw several training runs: the error above, the share of zero gradients below, on one axis of steps.
+
+    ``runs`` maps a label to ``{"error": [one number a step], "zeros": [one share a step] or None}``. A
+    label that begins with FP32, FP16 or BF16 gets that precision's colour and marker; a second run of the
+    same precision gets another line style. Raises ValueError where a list is empty or the two lists differ
+    in length.
+    """
+    cleaned = {str(label): _run(str(label), run) for label, run in runs.items()}
+    if not cleaned:
+        raise ValueError(
+            'give at least one run, for example {"FP32": {"error": [0.6, 0.3], "zeros": None}}'
+        )
+    with_zeros = any(run["zeros"] is not None for run in cleaned.values())
+    figure, panels = new_figure(
+        8.6,
+        6.0 if with_zeros else 4.0,
+        nrows=2 if with_zeros else 1,
+        sharex=True,
+        squeeze=False,
+        height_ratios=(1.4, 1) if with_zeros else None,
+    )
+    upper, lower = panels[0, 0], panels[-1, 0]
+    log = _reads_better_on_log([value for run in cleaned.values() for value in run["error"]])
+    height = (lambda value: math.log2(value) if value > 0 else math.nan) if log else (lambda value: value)
+    looks = _looks(cleaned)
+    for panel, key, convert in ((upper, "error", height), (lower, "zeros", float)):
+        if key == "zeros" and not with_zeros:
+            break
+        ends = []
+        for label, run in cleaned.items():
+            if run[key] is None:
+                continue
+            points = [convert(value) if math.isfinite(value) else math.nan for value in run[key]]
+            panel.plot(
+                points,
+                markevery=(len(ends) * max(1, len(points) // 40), max(1, len(points) // 8)),
+                markersize=6,
+                **looks[label],
+            )
+            finite = [point for point in points if math.isfinite(point)]
+            value = run[key][-1]
+            text = f"{label}: {percent(value) if key == 'zeros' else number(float(f'{value:.2g}'))}"
+            ends.append((finite[-1] if finite else 0.0, text, looks[label]["color"]))
+        if key == "zeros":
+            panel.set_ylim(-0.04, 1.06)
+        elif not log:
+            panel.set_ylim(bottom=0)
+        _label_ends(panel, max(len(run["error"]) for run in cleaned.values()) - 1, ends)
+    if log:
+        bottom, top = upper.get_ylim()
+        power_ticks(
+            upper.yaxis,
+            [
+                e
+                for e in range(math.floor(bottom), math.ceil(top) + 1, max(1, round((top - bottom) / 6)))
+                if bottom <= e <= top
+            ],
+        )
+    upper.set_ylabel(error_label)
+    if with_zeros:
+        lower.set_ylabel(zeros_label)
+        lower.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
+    lower.set_xlabel("training step")
+    figure.align_ylabels()
+    lower.xaxis.get_major_locator().set_params(integer=True)
+    set_message(figure, _runs_title(cleaned))
+    return Picture(figure, _runs_alt(cleaned, error_label, zeros_label))
+
+
+def _run(label, run):
+    if not isinstance(run, Mapping) or "error" not in run:
+        raise ValueError(f'run {label!r} needs an entry "error": a list with one number a step')
+    error = [float(value) for value in run["error"]]
+    zeros = run.get("zeros")
+    zeros = None if zeros is None else [float(value) for value in zeros]
+    if not error:
+        raise ValueError(f"run {label!r} has no step: its list of errors is empty")
+    if zeros is not None and len(zeros) != len(error):
+        raise ValueError(
+            f"run {label!r} has {len(zeros)} shares of zeros for {len(error)} errors: give one a step, "
+            "or None"
+        )
+    return {"error": error, "zeros": zeros}
+
+
+def _looks(runs):
+    """Colour and marker by precision; the line style tells runs of the same precision apart."""
+    seen, looks = {}, {}
+    for label in runs:
+        name = next((name for name in PRECISION_COLOURS if label.lower().startswith(name)), "")
+        turn = seen[name] = seen.get(name, -1) + 1
+        looks[label] = {
+            "color": PRECISION_COLOURS.get(name, MUTED),
+            "marker": PRECISION_MARKERS.get(name, "x"),
+            "linestyle": LINE_STYLES[turn % len(LINE_STYLES)],
+            "zorder": 2 + turn,  # a broken line above a solid one: both can be seen where they coincide
+        }
+    return looks
+
+
+def _reads_better_on_log(values):
+    """A log axis pays once the errors span more than a factor of 30."""
+    finite = [value for value in values if math.isfinite(value) and value > 0]
+    return bool(finite) and max(finite) > 30 * min(finite)
+
+
+def _label_ends(axes, x, ends):
+    """Write each line's label beside its end, moved apart where they would overlap."""
+    figure_height = (
+        axes.figure.get_size_inches()[1] * axes.get_subplotspec().get_position(axes.figure).height
+    )
+    low, high = axes.get_ylim()
+    gap = (high - low) * 0.235 / max(figure_height, 0.5)  # the height of one line of text, in data units
+    places = spread([end for end, _, _ in ends], gap, low + gap / 2)
+    for (end, text, colour), place in zip(ends, places):
+        axes.annotate(
+            text,
+            (x, end),
+            xytext=(1.03, (place - low) / (high - low)),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=11.5,
+            fontweight="bold",
+            color=_legible(colour),
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 1,
+                "shrinkA": 2,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
+        )
+
+
+def _legible(colour):
+    from matplotlib.colors import to_rgb
+
+    return tuple(0.68 * part for part in to_rgb(colour))
+
+
+def _runs_title(runs):
+    last = {label: run["error"][-1] for label, run in runs.items()}
+    broken = [label for label, value in last.items() if not math.isfinite(value)]
+    if broken:
+        return f"{broken[0]} ends in {number(last[broken[0]])}"
+    best, worst = min(last, key=last.get), max(last, key=last.get)
+    if len(last) > 1 and last[best] > 0 and last[worst] > 1.5 * last[best]:
+        return f"{worst} ends {number(float(f'{last[worst] / last[best]:.2g}'))} times as far off as {best}"
+    return f"Error over {max(len(run['error']) for run in runs.values()):,} training steps"
+
+
+def _runs_alt(runs, error_label, zeros_label):
+    parts = [f"Training runs over {max(len(run['error']) for run in runs.values()):,} steps."]
+    for label, run in runs.items():
+        first, last = (number(float(f"{value:.2g}")) for value in (run["error"][0], run["error"][-1]))
+        text = f"{label}: {error_label} from {first} to {last}"
+        if run["zeros"] is not None:
+            text += f", {zeros_label} from {percent(run['zeros'][0])} to {percent(run['zeros'][-1])}"
+        parts.append(text + ".")
+    return " ".join(parts)

@@ -1,0 +1,7 @@
+"""Explorers: live panels for a notebook. Each works with ipywidgets 7.7.1 and 8, by mouse and by keyboard."""
+
+from amp_lessons.widgets.bit_explorer import BitExplorer, bit_explorer
+from amp_lessons.widgets.explorer import Explorer
+from amp_lessons.widgets.loss_scale_explorer import LossScaleExplorer, loss_scale_explorer
+
+__all__ = ["BitExplorer", "Explorer", "LossScaleExplorer", "bit_explorer", "loss_scale_explorer"]
