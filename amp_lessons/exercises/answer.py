@@ -41,7 +41,5 @@ def names_left(exercise, namespace):
     """The names to fill that the learner has not touched: missing, `...`, or still the stub."""
     stub = exercise.parsed_stub
     return {
-        name
-        for name in stub.to_fill
-        if name not in namespace or stub.is_untouched(name, namespace[name])
+        name for name in stub.to_fill if name not in namespace or stub.is_untouched(name, namespace[name])
     }

@@ -94,5 +94,7 @@ def _lesson_in(module_name):
     if not isinstance(lesson, Lesson):
         raise TypeError("it holds no LESSON made with Lesson(...).")
     if module_name.rpartition(".")[2] != f"lesson_{lesson.notebook}":
-        raise ValueError(f"its notebook is {lesson.notebook!r}; the module should be lesson_{lesson.notebook}.")
+        raise ValueError(
+            f"its notebook is {lesson.notebook!r}; the module should be lesson_{lesson.notebook}."
+        )
     return lesson

@@ -35,7 +35,9 @@ def check(exercise_id, namespace=None):
     except KeyboardInterrupt:
         return Verdict("", title, "not yet", 0.0, message=_STOPPED)
     except Exception as fault:
-        message = f"The check itself failed, which is no fault of yours: {kind_and_text(fault)}. Please report it."
+        message = (
+            f"The check itself failed, which is no fault of yours: {kind_and_text(fault)}. Please report it."
+        )
         return Verdict("", title, "not yet", 0.0, message=message)
 
 
@@ -77,7 +79,9 @@ class _Run:
             return
         except TookTooLong:
             seconds = plural(self.exercise.seconds, "second")
-            message = f"Your answer ran for more than {seconds} and was stopped. Is there a loop that never ends?"
+            message = (
+                f"Your answer ran for more than {seconds} and was stopped. Is there a loop that never ends?"
+            )
         except KeyboardInterrupt:
             message = _STOPPED
         done = len(self.results)

@@ -36,6 +36,15 @@ def number(value, what):
     return result
 
 
+def is_nan(value):
+    """Whether `value` is NaN: a float, a NumPy number or a tensor with one element. Raises nothing."""
+    try:
+        plain = _plain(value, "")
+    except NotYet:
+        return False
+    return issubclass(type(plain), float) and float.__ne__(plain, plain)
+
+
 def integer(value, what):
     """An int from an int, or from a whole number in a tensor with one element or a NumPy scalar."""
     plain = _plain(value, what)
@@ -106,9 +115,7 @@ def close(got, want, what, relative=1e-6, absolute=0.0, mistake=None):
 def close_tensor(got, want, what, relative=1e-6, absolute=0.0, mistake=None):
     """A tensor with `want`'s shape whose entries are near those of `want`; its dtype may differ."""
     tensor(got, what, shape=tuple(want.shape))
-    mine, theirs = (
-        each.detach().as_subclass(torch.Tensor).to("cpu", torch.float64) for each in (got, want)
-    )
+    mine, theirs = (each.detach().as_subclass(torch.Tensor).to("cpu", torch.float64) for each in (got, want))
     far = ~torch.isclose(mine, theirs, rtol=relative, atol=absolute, equal_nan=True)
     if far.any():
         first = tuple(far.nonzero()[0].tolist())

@@ -8,7 +8,17 @@ import torch
 from amp_lessons.exercises.shown import cut, kind_and_value
 
 _SET_UP = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
-_SET_UP_NAMES = {"check", "figures", "hint", "progress", "quick_check", "reset", "solution", "widgets", "device"}
+_SET_UP_NAMES = {
+    "check",
+    "figures",
+    "hint",
+    "progress",
+    "quick_check",
+    "reset",
+    "solution",
+    "widgets",
+    "device",
+}
 _NOT_THEIRS = {"exit", "quit", "open", "input", "print", "help"}  # the notebook itself replaces some of these
 
 
@@ -60,8 +70,8 @@ def is_stubs_own(error, namespace):
 
 
 def place_in_words(frame, line):
-    """"In line 3 of the cell, in `f`: `return x / 0`"."""
-    where = f"In line {line} of its cell"
+    """ "In line 3 of your cell, in `f`: `return x / 0`"."""
+    where = f"In line {line} of your cell"
     if not frame.f_code.co_name.startswith("<"):
         where += f", in `{frame.f_code.co_name}`"
     source = linecache.getline(frame.f_code.co_filename, line).strip()

@@ -58,7 +58,16 @@ def solution(exercise):
     columns = _column("Yours", own) + _column("One right answer", reference)
     body = heading(f"Solution: {exercise.title}") + paragraph(exercise.why)
     body += f'<div style="display:flex;flex-wrap:wrap;gap:1em">{columns}</div>'
-    lines = [f"Solution: {exercise.title}", exercise.why, "", "Yours:", own, "", "One right answer:", reference]
+    lines = [
+        f"Solution: {exercise.title}",
+        exercise.why,
+        "",
+        "Yours:",
+        own,
+        "",
+        "One right answer:",
+        reference,
+    ]
     return Panel(body, "\n".join(lines))
 
 

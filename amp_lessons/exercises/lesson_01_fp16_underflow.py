@@ -6,6 +6,7 @@ import torch
 
 from amp_lessons.exercises import expect
 from amp_lessons.exercises.exercise import Choice, Exercise, Lesson, NotYet, QuickCheck, Test
+from amp_lessons.formats import power_of_two
 
 # flush-to-zero -----------------------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ SHARE_LOST = Exercise(
     minutes=5,
     stub='''
 def share_lost(gradient):
-    """Share (0 to 1) of the non-zero values of the FP32 tensor `gradient` that become 0 in FP16."""
+    """Share (0 to 1) of the non-zero values of an FP32 tensor that become 0 in FP16."""
     raise NotImplementedError
 ''',
     hints=(
@@ -153,35 +154,34 @@ def _scale(answer, values, expected, what):
     got = expect.number(answer.pick_scale(torch.tensor(values)), f"pick_scale({what})")
     if got == expected:
         return
-    largest = max(abs(value) for value in values)
-    scaled = largest * got
-    if got <= 0 or math.log2(got) % 1:
+    if not 0 < got < math.inf or math.log2(got) % 1:
         raise NotYet(
             f"You chose {got:g} for {what}. It must be a power of two, above 0: then multiplying "
             f"and dividing change only the exponent and cost no precision.",
             "no-power-of-two",
         )
+    scale = power_of_two(int(math.log2(got)))
+    largest = max(values, key=abs)
+    overflows = f"{largest:g} times {scale} is {largest * got:g}, and from 65520 on FP16 is infinite"
     if got > expected:
-        signed = max(values)
-        if signed > 0 and signed * got < 65520 and largest > signed:
+        if largest < 0 and max(values) * got < 65520:
             raise NotYet(
-                f"You chose {got:g} for {what}, but {-largest:g} times {got:g} is {-largest * got:g}, and that is "
-                "-inf in FP16. The largest magnitude counts.",
+                f"You chose {scale} for {what}, but {overflows}, on both sides. The largest magnitude counts.",
                 "forgets-the-sign",
             )
         raise NotYet(
-            f"You chose {got:g} for {what}: {largest:g} times {got:g} is {scaled:g}, and from 65520 on FP16 is infinite.",
+            f"You chose {scale} for {what}: {overflows}.",
             "one-step-too-far" if got == 2 * expected else "overflows",
         )
     if got == expected / 2:
         raise NotYet(
-            f"You chose {got:g} for {what}, and nothing overflows. Twice that, {2 * got:g}, still fits: "
-            f"{largest:g} times {2 * got:g} is {2 * scaled:g}, and 65520 is the first number that does not.",
+            f"You chose {scale} for {what}, and nothing overflows. Twice that still fits: "
+            f"{largest:g} becomes {2 * largest * got:g}, and 65520 is the first number that does not fit.",
             "one-step-too-careful",
         )
     raise NotYet(
-        f"You chose {got:g} for {what}, and nothing overflows, but larger ones fit: "
-        f"the largest value becomes only {scaled:g}.",
+        f"You chose {scale} for {what}, and nothing overflows, but larger ones fit: "
+        f"the largest value becomes only {largest * got:g}.",
         "too-careful",
     )
 

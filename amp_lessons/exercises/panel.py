@@ -44,7 +44,7 @@ def paragraph(text):
 def code_block(text):
     """A block of code or output, escaped."""
     return (
-        '<pre style="margin:0.25em 0;padding:0.5em;white-space:pre-wrap;overflow-wrap:anywhere;'
+        '<pre style="margin:0.25em 0;padding:0.5em;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;'
         f'border:1px solid #808080;color:inherit;background:transparent">{html.escape(text)}</pre>'
     )
 

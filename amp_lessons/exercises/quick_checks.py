@@ -44,7 +44,9 @@ class Buttons:
 
     def fallback_html(self):
         """The replies to all choices, folded away, for a page without a kernel."""
-        replies = "".join(paragraph(f"{choice.label}: {in_words(choice)}") for choice in self.question.choices)
+        replies = "".join(
+            paragraph(f"{choice.label}: {in_words(choice)}") for choice in self.question.choices
+        )
         return folded("Answers", replies)
 
     def _answer(self, choice):

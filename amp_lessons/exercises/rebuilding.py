@@ -22,7 +22,9 @@ def rebuild_progress(folder_or_files):
         try:
             found = _verdicts(notebook, most)
         except Exception as error:  # whatever is in the file: the others are still read
-            lines.append(f"{notebook}: skipped, it can't be read ({type(error).__name__}: {cut(str(error), 120)}).")
+            lines.append(
+                f"{notebook}: skipped, it can't be read ({type(error).__name__}: {cut(str(error), 120)})."
+            )
             continue
         lines.append(f"{notebook}: {plural(len(found), 'result')}.")
         for exercise, points in found.items():

@@ -1,5 +1,6 @@
 """Puts a learner's value into a few safe words: never long, never an error."""
 
+import re
 import reprlib
 import sys
 
@@ -16,7 +17,7 @@ def shown(value):
     """A short text for `value`, whatever it is: at most about 80 characters, on one line."""
     try:
         text = _tensor(value) if issubclass(type(value), torch.Tensor) else _short.repr(value)
-        text = " ".join(str(text).split())
+        text = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(str(text).split()))  # an address tells nothing
     except Exception:  # a learner's own __repr__ may do anything
         return with_article(value) + " whose text can't be read"
     return text if len(text) <= LIMIT else text[: LIMIT - 1] + "…"
@@ -36,6 +37,8 @@ def kind_and_value(value):
     """The type and, where the type alone does not say it, the value: "an int (3)"."""
     if value is None or value is ... or issubclass(type(value), type(sys)) or callable(value):
         return with_article(value)
+    if issubclass(type(value), torch.Tensor):
+        return shown(value)
     return f"{with_article(value)} ({shown(value)})"
 
 

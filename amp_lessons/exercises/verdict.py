@@ -44,8 +44,9 @@ class Verdict:
         """What the answer earned: a finite number from 0 to `out_of`."""
         if self.outcome == "not attempted":
             return 0.0
-        earned = math.fsum(result.earned for result in self.results if result.passed)
-        return round(min(max(earned, 0.0), self.out_of), 6)
+        # NaN is not above 0: it earns nothing.
+        earned = [min(each.earned, each.points) for each in self.results if each.passed and each.earned > 0]
+        return round(min(math.fsum(earned), self.out_of), 6)
 
     @property
     def mistake(self):

@@ -95,7 +95,9 @@ def _names(source):
 def _in_words(error, namespace):
     if isinstance(error, SyntaxError) and not learners_place(error, namespace)[0]:
         line = (error.text or linecache.getline(error.filename or "", error.lineno or 0)).strip()
-        where = f"In line {error.lineno}" if error.lineno else ""
-        return f"{type(error).__name__}: {error.msg}\n{where}{f': `{line}`' if where and line else ''}".strip()
+        where = f"In line {error.lineno}: `{line}`" if error.lineno else ""
+        kind = type(error).__name__ if isinstance(error, IndentationError) else "SyntaxError"
+        missing = " (a bracket or a quote is still open)" if error.msg == "incomplete input" else ""
+        return f"{kind}: {error.msg}{missing}\n{where}".strip()
     frame, line = learners_place(error, namespace)
     return kind_and_text(error) + (f"\n{place_in_words(frame, line)}" if frame else "")

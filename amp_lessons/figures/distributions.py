@@ -20,7 +20,7 @@ from amp_lessons.figures.style import (
     set_message,
     tint,
 )
-from amp_lessons.figures.words import percent, scale_text
+from amp_lessons.figures.words import listed, percent, scale_text
 from amp_lessons.formats import Format, format_of, power_of_two
 from amp_lessons.gradients import magnitude_counts, share_flushed, share_overflowed
 
@@ -267,11 +267,16 @@ def _alt(found, scale, fmt):
         f"In {fmt.label}, values at and below {flush} become 0 and values below {normal} keep fewer bits."
     ]
     for label, one in found.items():
+        happens = [f"{percent(one.flushed)} become 0"]
+        if one.fading:
+            happens.append(f"{percent(one.fading)} keep fewer bits")
+        if one.overflowed:
+            happens.append(f"{percent(one.overflowed)} become infinity")
+        left_out = [f"{one.zeros:,} were zero already in FP32"] if one.zeros else []
+        if one.not_finite:
+            left_out.append(f"{one.not_finite:,} were infinite or NaN and are left out")
         name = f"{label}: of" if label else "Of"
         parts.append(
-            f"{name} {one.total:,} non-zero values {percent(one.flushed)} become 0, {percent(one.fading)} "
-            f"keep fewer bits and {percent(one.overflowed)} become infinity; "
-            f"{one.zeros:,} were zero already in FP32"
-            + (f"; {one.not_finite:,} were infinite or NaN and are left out." if one.not_finite else ".")
+            "; ".join([f"{name} {one.total:,} non-zero values {listed(happens)}", *left_out]) + "."
         )
     return " ".join(parts)

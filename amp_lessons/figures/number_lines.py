@@ -32,7 +32,7 @@ def format_ranges(formats=("fp32", "fp16", "bf16")) -> Picture:
     chosen = [format_of(fmt) for fmt in formats]
     if not chosen:
         raise ValueError('name at least one format, for example formats=("fp32", "fp16")')
-    figure, (axes, bits) = new_figure(9.2, 1.6 + 0.95 * len(chosen), ncols=2, width_ratios=(2.75, 1))
+    figure, (axes, bits) = new_figure(9.0, 1.6 + 0.95 * len(chosen), ncols=2, width_ratios=(2.75, 1))
     for row, fmt in enumerate(chosen):
         _range_bar(axes, row, fmt)
         _mantissa_squares(bits, row, fmt)

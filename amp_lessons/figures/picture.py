@@ -72,6 +72,8 @@ def with_few_colours(image: Image.Image, colours: int = 256) -> bytes:
     """Return the image as PNG with a palette: half the size, with no loss that a line drawing would show."""
     buffer = io.BytesIO()
     few = image.convert("RGB").quantize(colours, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    # A palette entry is the mean of the colours near it, which would make white a little grey.
+    few.putpalette([255 if part >= 253 else part for part in few.getpalette()])
     few.save(buffer, format="png", compress_level=1 if colours < 256 else 6)
     return buffer.getvalue()
 
@@ -79,19 +81,18 @@ def with_few_colours(image: Image.Image, colours: int = 256) -> bytes:
 def figure_html(png: bytes, alt: str, caption: str) -> str:
     """Return ``<figure>`` HTML for a PNG drawn at ``SHARPNESS``; the texts are escaped."""
     (width,) = struct.unpack(">I", png[16:20])  # PNG states its width there
-    words = (
-        (
+    words = ""
+    if caption:
+        text = html.escape(caption).replace(" %", "&nbsp;%")
+        words = (
             '<figcaption style="font-size:90%;max-width:62em;line-height:1.4;margin-top:4px;'
-            f'color:var(--jp-ui-font-color1, inherit)">{html.escape(caption)}</figcaption>'
+            f'color:var(--jp-ui-font-color1, inherit)">{text}</figcaption>'
         )
-        if caption
-        else ""
-    )
     source = base64.b64encode(png).decode("ascii")
     return (
         '<figure style="margin:0">'
         f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{source}" '
-        f'style="width:{width // SHARPNESS}px;max-width:100%;height:auto">'
+        f'style="width:{round(width / SHARPNESS)}px;max-width:100%;height:auto">'
         f"{words}</figure>"
     )
 

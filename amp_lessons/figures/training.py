@@ -127,15 +127,7 @@ def training_runs(
             panel.set_ylim(bottom=0)
         _label_ends(panel, max(len(run["error"]) for run in cleaned.values()) - 1, ends)
     if log:
-        bottom, top = upper.get_ylim()
-        power_ticks(
-            upper.yaxis,
-            [
-                e
-                for e in range(math.floor(bottom), math.ceil(top) + 1, max(1, round((top - bottom) / 6)))
-                if bottom <= e <= top
-            ],
-        )
+        _log2_ticks(upper)
     upper.set_ylabel(error_label)
     if with_zeros:
         lower.set_ylabel(zeros_label)
@@ -179,9 +171,19 @@ def _looks(runs):
 
 
 def _reads_better_on_log(values):
-    """A log axis pays once the errors span more than a factor of 30."""
+    """A log axis pays once the errors span more than a factor of 10, as an early spike makes them do."""
     finite = [value for value in values if math.isfinite(value) and value > 0]
-    return bool(finite) and max(finite) > 30 * min(finite)
+    return bool(finite) and max(finite) > 10 * min(finite)
+
+
+def _log2_ticks(axes):
+    """Label an axis of exponents: with plain numbers near 1 (0.25, 0.5, 1), with powers of two far from it."""
+    bottom, top = axes.get_ylim()
+    step = max(1, round((top - bottom) / 6))
+    exponents = [step * count for count in range(-160, 161) if bottom <= step * count <= top]
+    power_ticks(axes.yaxis, exponents)
+    if exponents and -4 <= exponents[0] and exponents[-1] <= 10:
+        axes.yaxis.set_ticklabels([number(2.0**exponent) for exponent in exponents])
 
 
 def _label_ends(axes, x, ends):
@@ -225,9 +227,11 @@ def _runs_title(runs):
     broken = [label for label, value in last.items() if not math.isfinite(value)]
     if broken:
         return f"{broken[0]} ends in {number(last[broken[0]])}"
-    best, worst = min(last, key=last.get), max(last, key=last.get)
-    if len(last) > 1 and last[best] > 0 and last[worst] > 1.5 * last[best]:
-        return f"{worst} ends {number(float(f'{last[worst] / last[best]:.2g}'))} times as far off as {best}"
+    reference = next((label for label in last if label.upper().startswith("FP32")), min(last, key=last.get))
+    worst = max(last, key=last.get)
+    if last[reference] > 0 and last[worst] > 1.5 * last[reference]:
+        times = number(float(f"{last[worst] / last[reference]:.2g}"))
+        return f"{worst} ends {times} times as far off as {reference}"
     return f"Error over {max(len(run['error']) for run in runs.values()):,} training steps"
 
 

@@ -33,7 +33,8 @@ def number(value: float) -> str:
 def small_percent(share: float) -> str:
     """Return a share to two digits however small it is, written out: ``"0.000012 %"``."""
     decimals = max(0, 1 - math.floor(math.log10(share * 100))) if share else 0
-    return f"{share * 100:.{decimals}f} %"
+    text = f"{share * 100:.{decimals}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
 
 def scale_text(scale: float) -> str:

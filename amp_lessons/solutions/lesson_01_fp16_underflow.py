@@ -9,7 +9,7 @@ def becomes_zero(value):
 
 # %% share-lost
 def share_lost(gradient):
-    """Share (0 to 1) of the non-zero values of the FP32 tensor `gradient` that become 0 in FP16."""
+    """Share (0 to 1) of the non-zero values of an FP32 tensor that become 0 in FP16."""
     non_zero = gradient != 0
     if not non_zero.any():
         return 0.0

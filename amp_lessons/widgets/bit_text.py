@@ -61,9 +61,8 @@ def rounding_text(typed: float, value: float, fmt: Format) -> str:
     if math.isinf(value):
         return f"{shown} becomes {number(value)}: {fmt.label} ends at {number(fmt.largest)}"
     error = abs(value - typed)
-    return (
-        f"{shown} becomes {number_text(value)}: error {number(error)}, {small_percent(error / abs(typed))}"
-    )
+    relative = small_percent(error / abs(typed))
+    return f"{shown} becomes {number_text(value)}: rounding error {number(error)}, relative {relative}"
 
 
 def number_text(value: float) -> str:
@@ -95,7 +94,8 @@ def description_html(typed: float, bits: str, fmt: Format) -> str:
         for name, text in rows
     )
     return (
-        '<table style="line-height:1.5;border-collapse:collapse;color:var(--jp-ui-font-color1, inherit)">'
+        '<table style="margin-top:6px;line-height:1.5;border-collapse:collapse;'
+        'color:var(--jp-ui-font-color1, inherit)">'
         f"{cells}</table>"
     )
 

@@ -7,7 +7,8 @@ ACCEPTED = "a number such as 0.1, 1e-8, 65520, 2**-24, 2^-24, 2⁻²⁴, 1.5 × 
 _LONGEST = 80
 _SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(?P<word>infinity|inf|nan)|(?P<sign>[-+*/^]))"
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(?P<word>infinity|inf|nan)|(?P<sign>[-+*/^]))",
+    re.ASCII,
 )
 
 
@@ -87,15 +88,14 @@ class _Reader:
         if sign := self.next_is("+", "-"):
             return -self.power() if sign == "-" else self.power()
         base = self.atom()
-        if not self.next_is("^"):
-            return base
-        result = math.pow(base, self.power()) if base >= 0 else base ** self.power()
-        if isinstance(result, complex):  # a negative number to a broken power
-            raise _Unreadable
-        return result
+        return base ** self.power() if self.next_is("^") else base
 
     def atom(self):
         token = self.tokens.pop(0) if self.tokens else ""
-        if token and (token[0].isdigit() or token[0] == "." or token in ("inf", "infinity", "nan")):
+        if token in ("inf", "infinity", "nan"):
             return float(token)
-        raise _Unreadable
+        if not token or token in "+-*/^":
+            raise _Unreadable
+        if math.isinf(float(token)):
+            raise OverflowError
+        return float(token)

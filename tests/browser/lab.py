@@ -133,7 +133,7 @@ def wait_for_idle_kernel(page, timeout=60_000):
     )
 
 
-def run_all(page, may_fail=(), timeout=180_000):
+def run_all(page, may_fail=(), timeout=400_000):
     """Run > Run All Cells, and wait for the end. Gives the errors as ``{cell index: text}``; cells whose
     index stands in ``may_fail`` (those tagged raises-exception) do not end the wait."""
     page.locator(".lm-MenuBar-item >> text=/^Run$/").click()

@@ -9,6 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from amp_lessons.exercises.lesson_01_fp16_underflow import LESSON
 from tests.browser.accessibility import serious_problems
 from tests.browser.lab import (
     REPOSITORY, SLIDER_HANDLE, cell_messages, cells_that_may_fail, open_browser, open_notebook, run_all,
@@ -17,7 +18,7 @@ from tests.browser.lab import (
 from tests.browser.learner import cell_above, find_cell, restart_kernel, run, write
 from tests.browser.screenshots import save_views
 
-LESSON = "01_fp16_underflow.ipynb"
+NOTEBOOK = f"{LESSON.notebook}.ipynb"
 SCREENSHOTS = REPOSITORY / "build" / "screenshots"
 WRONG = "def becomes_zero(value):\n    return value != 0 and abs(value) < 2.0**-25\n"
 RIGHT = "def becomes_zero(value):\n    return value != 0 and abs(value) <= 2.0**-25\n"
@@ -38,8 +39,8 @@ def page(browser):
 @pytest.fixture(scope="module")
 def lesson(lab, page):
     """The lesson after Run All."""
-    panel = open_notebook(page, lab, LESSON)
-    assert run_all(page, cells_that_may_fail(lab.root / LESSON)) == {}
+    panel = open_notebook(page, lab, NOTEBOOK)
+    assert run_all(page, cells_that_may_fail(lab.root / NOTEBOOK)) == {}
     return panel
 
 
@@ -78,17 +79,28 @@ def test_a_typed_number_becomes_the_nearest_fp16_number(page, lesson):
 def test_the_loss_scale_moves_by_slider_and_by_number_field(page, lesson):
     cell = find_cell(page, lesson, "widgets.loss_scale_explorer(")
     sentence, picture = cell.locator(".amp-scale-sentence"), cell.locator("img")
-    first, drawn = sentence.text_content(), picture.get_attribute("src")
+    drawn = picture.get_attribute("src")
+    expect(sentence).to_contain_text("2⁰ = 1")
     cell.locator(SLIDER_HANDLE).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    expect(sentence).not_to_have_text(first)
+    expect(sentence).to_contain_text("2² = 4")
     expect(picture).not_to_have_attribute("src", drawn)
     field = cell.locator("input[type=number]")
+    expect(field).to_have_value("2")
     field.fill("12")
     field.press("Enter")
     expect(sentence).to_contain_text("2¹² = 4,096")
     expect(picture).to_have_count(1)  # figures must replace each other, not pile up
+
+
+def test_each_choice_of_a_quick_check_has_its_reply(page, lesson):
+    quick_check = next(entry for entry in LESSON.quick_checks if entry.id == "why-65504")
+    cell = find_cell(page, lesson, 'quick_check("why-65504")')
+    for choice in quick_check.choices:
+        cell.get_by_role("button", name=choice.label, exact=True).click()
+        expect(cell).to_contain_text("Right." if choice.right else "Not quite.")
+        expect(cell).to_contain_text(choice.reply)
 
 
 def test_an_answer_is_checked_wrong_and_then_right(page, lab, lesson):
@@ -122,7 +134,9 @@ def test_the_points_are_there_tomorrow(page, lab, lesson):
     restart_kernel(page)
     run(page, find_cell(page, panel, "import torch"))
     map_of_lessons = run(page, find_cell(page, panel, "progress()"))
-    assert map_of_lessons  # what it says about flush-to-zero
+    title = next(exercise.title for exercise in LESSON.exercises if exercise.id == "flush-to-zero")
+    assert f"{title}: correct, 2 of 2 points" in map_of_lessons
+    assert str(lab.home) in map_of_lessons
 
 
 def test_nothing_went_wrong_on_the_pages(browser):

@@ -32,7 +32,7 @@ def becomes_zero(value):
     return torch.tensor(value).half().item() == 0
 
 # %% flush-to-zero: gives-the-number
-# says: 1.0132
+# says: tensor(1.0133e-06
 def becomes_zero(value):
     return torch.tensor(value).half()
 
@@ -93,7 +93,7 @@ def share_lost(gradient):
     return (non_zero.half() == 0).float().mean()
 
 # %% pick-a-scale: first-that-overflows
-# says: You chose 2.68435e+08 for [3e-4, 1e-6]
+# says: You chose 2²⁸ for [3e-4, 1e-6]
 # mistake: one-step-too-far
 def pick_scale(gradient):
     scale = 2.0**-40
@@ -117,7 +117,7 @@ def pick_scale(gradient):
     return (65504 / gradient.abs().max()).item()
 
 # %% pick-a-scale: half-as-large
-# says: You chose 6.71089e+07 for [3e-4, 1e-6]
+# says: You chose 2²⁶ for [3e-4, 1e-6]
 # mistake: one-step-too-careful
 import math
 
@@ -125,13 +125,13 @@ def pick_scale(gradient):
     return 2.0 ** math.floor(math.log2(32752 / gradient.abs().max().item()))
 
 # %% pick-a-scale: the-default
-# says: You chose 65536 for [3e-4, 1e-6]
+# says: You chose 2¹⁶ for [3e-4, 1e-6]
 # mistake: too-careful
 def pick_scale(gradient):
     return 65536.0
 
 # %% pick-a-scale: never-below-one
-# says: You chose 1 for [1e6, 2.0]
+# says: You chose 2⁰ for [1e6, 2.0]
 # mistake: overflows
 def pick_scale(gradient):
     scale = 2.0**60

@@ -1,0 +1,163 @@
+"""An answer leaves nothing behind: no output, no settings, no interrupt."""
+
+import logging
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import numpy
+import pytest
+import torch
+
+from amp_lessons import check
+from amp_lessons.exercises.guarded import KEPT, guarded
+from amp_lessons.exercises.time_limit import TookTooLong, call_within
+from tests import toy
+
+
+def test_output_is_kept_apart(teach, capsys):
+    teach(toy.lesson())
+    source = """
+import sys, warnings
+def halve(x):
+    print("to stdout")
+    print("to stderr", file=sys.stderr)
+    warnings.warn("look out")
+    return x / 2
+"""
+    verdict = check("halve", toy.run_cell(source))
+    assert capsys.readouterr() == ("", "")
+    for text in ("to stdout", "to stderr", "UserWarning: look out"):
+        assert text in verdict.printed and text in repr(verdict)
+    assert "<details><summary>What your answer printed" in verdict._repr_mimebundle_()["text/html"]
+
+
+def test_megabytes_of_output_are_counted_not_kept(teach):
+    teach(toy.lesson())
+    source = "def halve(x):\n    for _ in range(2000): print('m' * 999)\n    return x / 2"
+    verdict = check("halve", toy.run_cell(source))
+    assert verdict.outcome == "correct"
+    assert len(verdict.printed) < KEPT + 100
+    assert verdict.printed.endswith(f"{2 * 2000 * 1000 - KEPT:,} more characters")
+
+
+def test_html_in_output_is_escaped(teach):
+    teach(toy.lesson())
+    verdict = check("halve", toy.run_cell("def halve(x):\n    print('<script>')\n    return x / 2"))
+    html = verdict._repr_mimebundle_()["text/html"]
+    assert "&lt;script&gt;" in html and "<script>" not in html
+
+
+def test_a_logger_made_inside_still_writes_afterwards(capsys):
+    with guarded():
+        handler = logging.StreamHandler()
+    handler.emit(logging.LogRecord("toy", logging.WARNING, "", 1, "later", None, None))
+    assert "later" in capsys.readouterr().out
+
+
+def test_settings_are_as_before():
+    torch.manual_seed(7)
+    numpy.random.seed(7)
+    random.seed(7)
+    before = torch.get_rng_state(), numpy.random.get_state()[1].tolist(), random.getstate()
+    depth = torch.autocast_increment_nesting()
+    torch.autocast_decrement_nesting()
+    filters = list(warnings.filters)
+    with pytest.raises(ZeroDivisionError), guarded():
+        torch.rand(1), numpy.random.rand(), random.random()
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        torch.autocast("cpu", dtype=torch.float16).__enter__()
+        warnings.simplefilter("ignore")
+        sys.stdout = None
+        raise ZeroDivisionError
+    assert torch.equal(before[0], torch.get_rng_state())
+    assert before[1:] == (numpy.random.get_state()[1].tolist(), random.getstate())
+    assert torch.is_grad_enabled() and torch.get_default_dtype() == torch.float32
+    assert not torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
+    assert torch.autocast_increment_nesting() == depth
+    torch.autocast_decrement_nesting()
+    assert warnings.filters == filters
+    assert sys.stdout is not None
+
+
+def test_the_notebooks_settings_do_not_reach_the_answer():
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        with guarded():
+            weight = torch.ones(2, 2, requires_grad=True)
+            product = weight @ weight
+        assert not torch.is_grad_enabled() and torch.is_autocast_enabled("cpu")
+    assert product.requires_grad and product.dtype == torch.float32
+
+
+def endless():
+    while True:
+        pass
+
+
+def swallows():
+    while True:
+        try:
+            endless()
+        except:  # noqa: E722
+            pass
+
+
+def swallows_twice():
+    while True:
+        try:
+            swallows()
+        except BaseException:
+            "".join(map(str, range(5)))
+
+
+@pytest.mark.parametrize("function", [endless, swallows, swallows_twice, lambda: time.sleep(60)])
+def test_a_call_is_ended(function):
+    before = signal.getsignal(signal.SIGINT)
+    start = time.monotonic()
+    with pytest.raises(TookTooLong):
+        call_within(function, 0.1)
+    assert time.monotonic() - start < 3
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_no_interrupt_is_left_behind():
+    def just_in_time(seconds):
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+
+    ended = 0
+    for attempt in range(
+        200
+    ):  # a limit of 5 ms, met by calls of 1 to 21 ms: some end as they are interrupted
+        try:
+            call_within(lambda: just_in_time(0.001 + attempt * 1e-4), 0.005)
+        except TookTooLong:
+            ended += 1
+    for _ in range(20):  # a stray KeyboardInterrupt would fail the test here
+        time.sleep(0.005)
+    assert 0 < ended < 200
+
+
+def test_the_learners_own_stop_is_theirs():
+    def stopped():
+        signal.raise_signal(signal.SIGINT)
+        endless()
+
+    with pytest.raises(KeyboardInterrupt):
+        call_within(stopped, 5)
+
+
+def test_outside_the_main_thread_it_is_reported_afterwards(teach):
+    teach(toy.lesson(toy.exercise(seconds=0.05)))
+    verdicts = []
+    namespace = toy.run_cell("import time\ndef halve(x):\n    time.sleep(0.1)\n    return x / 2")
+    thread = threading.Thread(target=lambda: verdicts.append(check("halve", namespace)))
+    thread.start()
+    thread.join()
+    assert verdicts[0].points == 0
+    assert "ran for more than 0.05 seconds" in repr(verdicts[0])
