@@ -1,7 +1,7 @@
 """Answers to the exercises: the reference ones, and wrong ones that learners write.
 
-Wrong answers stand in tests/wrong_answers/<lesson module>.py, in cells "# %% exercise-id: name" that start with
-the comments "# says: part of the message" and, for a known mistake, "# mistake: code".
+Wrong answers stand in tests/wrong_answers/<lesson module>.py in cells "# %% exercise-id: name". A cell starts
+with the comments "# says: part of the message" and, for a known mistake, "# mistake: code".
 """
 
 import dataclasses

@@ -3,7 +3,7 @@
     python -m tests.notebook_states notebooks build/states
 
 makes build/states/solved/NAME.ipynb and build/states/wrong/NAME.ipynb. After each check cell a cell is added
-that fails where the verdict is not "correct", or "not yet". So running these notebooks tests the verdicts too.
+that fails where the verdict is not "correct", or "not yet". So running them tests the verdicts too.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Every exercise, tested three ways: its stub, its reference answer, and wrong answers that learners write."""
+"""Every exercise, tested three ways: its stub, its reference answer, wrong ones that learners write."""
 
 import time
 
@@ -22,7 +22,7 @@ WRONG = all_wrong_answers()
 
 
 def check_in(notebook, exercise_id, answer):
-    """The verdict on an answer cell, run after set-up and the right answers to the lesson's earlier exercises."""
+    """The verdict on an answer cell, run after the set-up cell and the right answers before it."""
     notebook.run_cell(SET_UP).raise_error()
     for earlier in catalogue.current().lesson_of(exercise_id).exercises:
         if earlier.id == exercise_id:

@@ -23,7 +23,7 @@ _NOT_THEIRS = {"exit", "quit", "open", "input", "print", "help"}  # the notebook
 
 
 def fault_in_words(error, namespace):
-    """A message for an exception: its type and text, the learner's line, and a shadowed name if it used one."""
+    """A message for an exception: its type and text, the learner's line, and a shadowed name it used."""
     frame, line = learners_place(error, namespace)
     parts = [kind_and_text(error)]
     if frame is None:

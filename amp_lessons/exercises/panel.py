@@ -12,7 +12,7 @@ STYLE = {
 
 
 class Panel:
-    """A panel with an HTML body and the same in plain lines. `print(panel)` and `repr(panel)` give the lines."""
+    """A panel with an HTML body and the same in plain lines. `print` and `repr` give the lines."""
 
     def __init__(self, body_html, text, style="help"):
         self.html = framed(body_html, style)
@@ -44,8 +44,9 @@ def paragraph(text):
 def code_block(text):
     """A block of code or output, escaped."""
     return (
-        '<pre style="margin:0.25em 0;padding:0.5em;white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;'
-        f'border:1px solid #808080;color:inherit;background:transparent">{html.escape(text)}</pre>'
+        '<pre style="margin:0.25em 0;padding:0.5em;white-space:pre-wrap;word-break:normal;'
+        "overflow-wrap:anywhere;border:1px solid #808080;color:inherit;"
+        f'background:transparent">{html.escape(text)}</pre>'
     )
 
 

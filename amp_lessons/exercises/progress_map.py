@@ -73,4 +73,5 @@ def _notes(known):
         yield f"Kept in {progress_file.path()}"
     if known.damaged:
         lines = plural(known.damaged, "line")
-        yield f"{lines} of that file can't be read. {'It is' if known.damaged == 1 else 'They are'} skipped and kept."
+        be = "It is" if known.damaged == 1 else "They are"
+        yield f"{lines} of that file can't be read. {be} skipped and kept."

@@ -177,7 +177,7 @@ def _reads_better_on_log(values):
 
 
 def _log2_ticks(axes):
-    """Label an axis of exponents: with plain numbers near 1 (0.25, 0.5, 1), with powers of two far from it."""
+    """Label an axis of exponents: plain numbers near 1 (0.25, 0.5, 1), powers of two far from it."""
     bottom, top = axes.get_ylim()
     step = max(1, round((top - bottom) / 6))
     exponents = [step * count for count in range(-160, 161) if bottom <= step * count <= top]
