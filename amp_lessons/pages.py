@@ -13,7 +13,13 @@ PAGE = """{%- extends 'lab/index.html.j2' -%}
 {%- block html_head_js_mathjax -%}{%- endblock -%}
 {%- block html_head_js_mermaidjs -%}{%- endblock -%}
 {%- block html_head_css -%}
-<style>body.jp-Notebook { max-width: 60rem; margin: 0 auto; padding: 1rem; }</style>
+<style>
+body.jp-Notebook { max-width: 60rem; margin: 0 auto; padding: 1rem; }
+/* JupyterLab's colours, a little darker: enough contrast for small text */
+body.jp-Notebook { --jp-cell-prompt-not-active-opacity: 1; --jp-mirror-editor-number-color: #006b00;
+  --jp-mirror-editor-operator-color: #8800d8; --jp-mirror-editor-comment-color: #2f6a6a; }
+.jp-RenderedHTMLCommon a:link, .jp-RenderedHTMLCommon a:visited { text-decoration: underline; }
+</style>
 {%- endblock -%}
 """  # the page of JupyterLab's looks, less all that it would load from elsewhere
 

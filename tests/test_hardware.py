@@ -303,6 +303,11 @@ def test_reading_of_nothing_to_compare_with():
         assert "nothing to compare with" in read_measurement(nothing)
 
 
+def test_reading_doubts_a_gain_that_is_unusual():
+    assert "unusual" in read_measurement(measured(1.0, 1.0, 0.01))
+    assert "unusual" not in read_measurement(measured(1.0, 0.05, 30.0))
+
+
 def test_format_seconds():
     assert format_seconds(2) == "2 s"
     assert format_seconds(0.0123) == "12.3 ms"

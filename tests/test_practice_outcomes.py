@@ -33,7 +33,7 @@ ANSWERS = {  # source of an answer cell -> points and a part of the message
     "def halve(x):\n    return '<script>alert(1)</script>'": (0.0, "<script>alert(1)</script>"),
     "def halve(x):\n    return y": (
         0.0,
-        "NameError: name 'y' is not defined\nIn line 2 of your cell, in `halve`: `return y`",
+        "NameError: name 'y' is not defined\nIn `halve`, line 2 of its cell: `return y`",
     ),
     "def halve(x):\n    raise SystemExit(3)": (0.0, "SystemExit: 3"),
     "def halve(x):\n    raise KeyboardInterrupt": (0.0, "You stopped the check"),

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from amp_lessons import widgets
-from amp_lessons.formats import BF16, FORMATS, FP16, FP32, bits_of, value_of
+from amp_lessons.formats import BF16, FORMATS, FP16, FP32, bits_of, power_of_two, value_of
 from amp_lessons.gradients import share_flushed, share_overflowed
 from amp_lessons.widgets.bit_text import bit_meaning, formula, kind_of
 from amp_lessons.widgets.number_text import number_from
@@ -248,19 +248,16 @@ def test_slider_and_number_field_are_linked_and_one_image_is_shown():
 def test_the_window_is_every_exponent_that_loses_nothing():
     values = gradients()
     explorer = widgets.loss_scale_explorer(values)
-    window = [
-        k for k in range(25) if share_flushed(values, 2.0**k) == share_overflowed(values, 2.0**k) == 0
-    ]
-    assert explorer.shares.window == window and 0 < window[0] < 24
-    assert (
-        f"Every loss scale from 2{'⁰¹²³⁴⁵⁶⁷⁸⁹'[window[0]]} to 2²⁴ loses nothing." in explorer.sentence.value
-    )
+    window = [k for k in range(41) if share_flushed(values, 2.0**k) == share_overflowed(values, 2.0**k) == 0]
+    assert explorer.shares.window == window and 0 < window[0] < window[-1] < 40
+    first, last = power_of_two(window[0]), power_of_two(window[-1])
+    assert f"Every loss scale from {first} to {last} loses nothing." in explorer.sentence.value
 
 
 def test_without_a_window_it_names_the_scale_that_loses_least():
     explorer = widgets.loss_scale_explorer(torch.tensor([2.0**-60, 1.0, 30000.0]))
     assert explorer.shares.window == []
-    assert "No loss scale from 2⁰ to 2²⁴ loses nothing; 2⁰ loses least, 33.3 %." in explorer.sentence.value
+    assert "No loss scale from 2⁰ to 2⁴⁰ loses nothing; 2⁰ loses least, 33.3 %." in explorer.sentence.value
 
 
 def test_a_single_scale_that_loses_nothing_is_named():
@@ -297,9 +294,9 @@ def test_values_of_another_kind_get_a_clear_error(values, error):
         widgets.loss_scale_explorer(values)
 
 
-@pytest.mark.parametrize("exponent", [-1, 25, 2.5, True, None])
+@pytest.mark.parametrize("exponent", [-1, 41, 2.5, True, None])
 def test_an_exponent_outside_the_slider_is_refused(exponent):
-    with pytest.raises(ValueError, match="0 to 24"):
+    with pytest.raises(ValueError, match="0 to 40"):
         widgets.loss_scale_explorer(gradients(10), exponent)
 
 

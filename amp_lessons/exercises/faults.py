@@ -70,10 +70,11 @@ def is_stubs_own(error, namespace):
 
 
 def place_in_words(frame, line):
-    """ "In line 3 of your cell, in `f`: `return x / 0`"."""
-    where = f"In line {line} of your cell"
-    if not frame.f_code.co_name.startswith("<"):
-        where += f", in `{frame.f_code.co_name}`"
+    """ "In `f`, line 3 of its cell: `return x / 0`"."""
+    name = frame.f_code.co_name
+    where = (
+        f"In line {line} of your cell" if name.startswith("<") else f"In `{name}`, line {line} of its cell"
+    )
     source = linecache.getline(frame.f_code.co_filename, line).strip()
     return f"{where}: `{cut(source, 100)}`" if source else f"{where}."
 

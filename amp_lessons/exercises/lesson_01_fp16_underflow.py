@@ -20,14 +20,23 @@ def _zero_or_not(answer, value, text, expected, explain, mistake=None):
 
 def _keeps_subnormals(answer):
     _zero_or_not(
-        answer, 1e-6, "1e-6", False,
+        answer,
+        1e-6,
+        "1e-6",
+        False,
         "Below 2⁻¹⁴ ≈ 6.1e-5 FP16 loses precision, but it still has 1,023 positive numbers there.",
         "smallest-normal-is-zero",
     )
     _zero_or_not(
-        answer, 1.4 * 2.0**-25, "1.4 * 2**-25", False,
+        answer,
+        1.4 * 2.0**-25,
+        "1.4 * 2**-25",
+        False,
         "The smallest positive number is 2⁻²⁴, yet everything above its half is rounded up to it.",
         "smallest-subnormal-is-zero",
+    )
+    _zero_or_not(
+        answer, 1.001 * 2.0**-25, "1.001 * 2**-25", False, "Only at and below 2⁻²⁵ ≈ 2.98e-8 is the result 0."
     )
     _zero_or_not(answer, 1.0, "1.0", False, "Only very small numbers become 0.")
 
@@ -35,8 +44,12 @@ def _keeps_subnormals(answer):
 def _drops_what_is_tiny(answer):
     _zero_or_not(answer, 1e-8, "1e-8", True, "It is smaller than half of FP16's smallest number, 2⁻²⁴.")
     _zero_or_not(
-        answer, 2.0**-25, "2**-25", True,
-        "It lies exactly in the middle between 0 and 2⁻²⁴, and a tie goes to 0, so the limit itself belongs in.",
+        answer,
+        2.0**-25,
+        "2**-25",
+        True,
+        "It lies exactly in the middle between 0 and 2⁻²⁴, and a tie goes to 0, so the limit itself "
+        "belongs in.",
         "keeps-the-tie",
     )
 
@@ -63,7 +76,7 @@ def becomes_zero(value):
     hints=(
         "Two ways lead there: compare with a limit, or let PyTorch convert the number and look.",
         "The limit is not FP16's smallest number but half of it, and the sign plays no part: use abs(value).",
-        "value != 0 and abs(value) <= 2.0**-25. Or convert: torch.tensor(value).to(torch.float16) == 0.",
+        "value != 0 and abs(value) <= 2.0**-25. Or convert: value != 0 and torch.tensor(value).half() == 0.",
     ),
     tests=[
         Test("small numbers that FP16 keeps", 1, _keeps_subnormals),
@@ -89,12 +102,19 @@ def _share(answer, tensor, expected, what, explain, known_mistakes=()):
 def _share_without_zeros(answer):
     tensor = torch.tensor([1e-2, 1e-5, 1e-8, -1e-9])
     _share(
-        answer, tensor, 0.5, "[1e-2, 1e-5, 1e-8, -1e-9]",
+        answer,
+        tensor,
+        0.5,
+        "[1e-2, 1e-5, 1e-8, -1e-9]",
         "The last two become 0 in FP16, the first two do not: 2 of 4.",
         [
             (2.0, "count-not-share", "That is how many are lost. Divide by how many could have been."),
             (50.0, "percent-not-share", "That is per cent. A share runs from 0 to 1."),
-            (0.75, "smallest-normal-counts-as-lost", "1e-5 was counted as lost, but FP16 keeps it as a subnormal."),
+            (
+                0.75,
+                "smallest-normal-counts-as-lost",
+                "1e-5 was counted as lost, but FP16 keeps it as a subnormal.",
+            ),
             (0.25, "only-positive-values", "-1e-9 was not counted: the sign plays no part in underflow."),
         ],
     )
@@ -103,12 +123,27 @@ def _share_without_zeros(answer):
 def _share_beside_zeros(answer):
     tensor = torch.tensor([[0.0, 0.0, 0.0, 1e-8], [0.0, 1e-2, 0.0, 1e-3]])
     _share(
-        answer, tensor, 1 / 3, "[[0, 0, 0, 1e-8], [0, 1e-2, 0, 1e-3]]",
+        answer,
+        tensor,
+        1 / 3,
+        "[[0, 0, 0, 1e-8], [0, 1e-2, 0, 1e-3]]",
         "Three values are not 0, and one of them is lost: 1 of 3.",
         [
-            (6 / 8, "old-zeros-as-lost", "The five values that were 0 before are counted as lost. ReLU made those, not FP16."),
-            (1 / 8, "old-zeros-in-the-total", "1 of 8: the zeros from before are in the total. They can't be lost."),
-            (6 / 3, "old-zeros-above-the-line", "More than 1 is no share: above the line stand zeros that were there before."),
+            (
+                6 / 8,
+                "old-zeros-as-lost",
+                "The five values that were 0 before are counted as lost. ReLU made those, not FP16.",
+            ),
+            (
+                1 / 8,
+                "old-zeros-in-the-total",
+                "1 of 8: the zeros from before are in the total. They can't be lost.",
+            ),
+            (
+                6 / 3,
+                "old-zeros-above-the-line",
+                "More than 1 is no share: above the line stand zeros that were there before.",
+            ),
         ],
     )
 
@@ -118,7 +153,8 @@ def _share_of_nothing(answer):
     value = answer.share_lost(torch.zeros(3))
     if expect.is_nan(value):
         raise NotYet(
-            f"You got nan for {what}: 0 / 0. Where no value could be lost, the share is 0.", "nan-for-no-values"
+            f"You got nan for {what}: 0 / 0. Where no value could be lost, the share is 0.",
+            "nan-for-no-values",
         )
     got = expect.number(value, f"share_lost({what})")
     if got != 0:
@@ -144,14 +180,24 @@ def share_lost(gradient):
         Test("zeros from before", 0.5, _share_beside_zeros),
         Test("nothing to lose", 0.5, _share_of_nothing),
     ],
-    why="Lost is what FP16 makes 0 among the values that were not 0; zeros from before say nothing about FP16.",
+    why=(
+        "Lost is what FP16 makes 0 among the values that were not 0; zeros from before say nothing about "
+        "FP16."
+    ),
 )
 
 # pick-a-scale ------------------------------------------------------------------------------------------
 
 
 def _scale(answer, values, expected, what):
-    got = expect.number(answer.pick_scale(torch.tensor(values)), f"pick_scale({what})")
+    try:
+        got = expect.number(answer.pick_scale(torch.tensor(values)), f"pick_scale({what})")
+    except OverflowError:
+        raise NotYet(
+            f"For {what} your scale grew past what FP32 can hold. Do you convert to FP16 before you look "
+            f"for infinity?",
+            "looks-in-fp32",
+        ) from None
     if got == expected:
         return
     if not 0 < got < math.inf or math.log2(got) % 1:
@@ -161,12 +207,19 @@ def _scale(answer, values, expected, what):
             "no-power-of-two",
         )
     scale = power_of_two(int(math.log2(got)))
+    if got > 2.0**100:
+        raise NotYet(
+            f"You chose {scale} for {what}. That is where FP32 ends. Convert to FP16 before you look for "
+            f"infinity.",
+            "looks-in-fp32",
+        )
     largest = max(values, key=abs)
     overflows = f"{largest:g} times {scale} is {largest * got:g}, and from 65520 on FP16 is infinite"
     if got > expected:
         if largest < 0 and max(values) * got < 65520:
             raise NotYet(
-                f"You chose {scale} for {what}, but {overflows}, on both sides. The largest magnitude counts.",
+                f"You chose {scale} for {what}, but {overflows}, on both sides. The largest magnitude "
+                f"counts.",
                 "forgets-the-sign",
             )
         raise NotYet(
@@ -215,7 +268,8 @@ def pick_scale(gradient):
         "Only the value with the largest magnitude matters. From which number on is FP16 infinite?",
         "Start from a scale that surely fits and double it while the next one fits as well. "
         "Mind tensors whose values are above 65520 already: there the scale is below 1.",
-        "while (gradient * scale).half().isinf().any(): scale /= 2, starting from a scale that is far too large, such as 2.0**60.",
+        "while (gradient * scale).half().isinf().any(): scale /= 2, starting from a scale that is far "
+        "too large, such as 2.0**60.",
     ),
     tests=[
         Test("small gradients", 1, _scale_of_small_values),
@@ -234,7 +288,8 @@ def _swallowed(answer, weight, update, expected, explain, mistake=None):
         before = torch.tensor(weight).half()
         after = before + torch.tensor(update).half()
         raise NotYet(
-            f"You said {got} for weight {weight:g} and update {update:g}. In FP16 the weight is {before.item():.6g} "
+            f"You said {got} for weight {weight:g} and update {update:g}. In FP16 the weight is "
+            f"{before.item():.6g} "
             f"before and {after.item():.6g} after. {explain}",
             mistake,
         )
@@ -242,28 +297,49 @@ def _swallowed(answer, weight, update, expected, explain, mistake=None):
 
 def _plain_updates(answer):
     _swallowed(
-        answer, 1.0, 1e-4, True, "Added in FP32 or as Python numbers the update survives; it must be added in FP16.",
+        answer,
+        1.0,
+        1e-4,
+        True,
+        "Added in FP32 or as Python numbers the update survives; it must be added in FP16.",
         "adds-in-fp32",
     )
     _swallowed(answer, 1.0, 1e-2, False, "This update is larger than a step.")
     _swallowed(
-        answer, 0.0625, 1e-4, False, "Near a small weight FP16's steps are small as well: it depends on both numbers.",
+        answer,
+        0.0625,
+        1e-4,
+        False,
+        "Near a small weight FP16's steps are small as well: it depends on both numbers.",
         "ignores-the-weight",
     )
 
 
 def _asymmetric_updates(answer):
     _swallowed(
-        answer, 1.0, -4e-4, False, "Below a power of two the steps are half as wide as above it.", "same-up-and-down"
+        answer,
+        1.0,
+        -4e-4,
+        False,
+        "Below a power of two the steps are half as wide as above it.",
+        "same-up-and-down",
     )
     _swallowed(
-        answer, 1.0, 4e-4, True, "Above a power of two the steps are twice as wide as below it.", "same-up-and-down"
+        answer,
+        1.0,
+        4e-4,
+        True,
+        "Above a power of two the steps are twice as wide as below it.",
+        "same-up-and-down",
     )
 
 
 def _stored_weights(answer):
     _swallowed(
-        answer, 0.3, 1e-5, True,
+        answer,
+        0.3,
+        1e-5,
+        True,
         "Compare with the weight as FP16 stores it, not with the Python number, which FP16 does not have.",
         "compares-with-python-number",
     )
@@ -282,7 +358,8 @@ def is_swallowed(weight, update):
     hints=(
         "Do what an FP16 optimizer would do, then compare before and after.",
         "Make two FP16 tensors, one of the weight and one of the update. Their sum is an FP16 tensor too.",
-        "before = torch.tensor(weight, dtype=torch.float16), after = before + torch.tensor(update, dtype=torch.float16), "
+        "before = torch.tensor(weight, dtype=torch.float16), after = before + torch.tensor(update, "
+        "dtype=torch.float16), "
         "then compare the two, as a bool.",
     ),
     tests=[
@@ -299,13 +376,25 @@ WHY_65504 = QuickCheck(
     id="why-65504",
     question="FP16 has 5 exponent bits and 10 mantissa bits. Why is 65504 its largest number?",
     choices=[
-        Choice("A", "It is 2¹⁶, less some room for rounding.",
-               "2¹⁶ is 65536. Nothing is set aside for rounding: 65504 is simply the last pattern of bits before infinity."),
-        Choice("B", "The largest mantissa, 1.1111111111 in binary, times 2¹⁵; the exponent above is kept for inf and NaN.",
-               "(2 − 2⁻¹⁰) × 2¹⁵ = 65504. Set these bits in the explorer: all exponent bits but the last, all mantissa bits.",
-               right=True),
-        Choice("C", "PyTorch caps FP16 there, to leave room for the sum of two numbers.",
-               "The limit belongs to the format itself (IEEE 754 binary16). 65504 + 65504 is infinite in FP16."),
+        Choice(
+            "A",
+            "It is 2¹⁶, less some room for rounding.",
+            "2¹⁶ is 65536. Nothing is set aside for rounding: 65504 is simply the last pattern of bits "
+            "before infinity.",
+        ),
+        Choice(
+            "B",
+            "The largest mantissa, 1.1111111111 in binary, times 2¹⁵; the exponent above is kept for inf "
+            "and NaN.",
+            "(2 − 2⁻¹⁰) × 2¹⁵ = 65504. Set these bits in the explorer: all exponent bits but the last, "
+            "all mantissa bits.",
+            right=True,
+        ),
+        Choice(
+            "C",
+            "PyTorch caps FP16 there, to leave room for the sum of two numbers.",
+            "The limit belongs to the format itself (IEEE 754 binary16). 65504 + 65504 is infinite in FP16.",
+        ),
     ],
 )
 
@@ -313,15 +402,31 @@ SILENT_STOP = QuickCheck(
     id="silent-stop",
     question="The classifier trained well in FP16, the plate did not. What made the difference?",
     choices=[
-        Choice("A", "The plate's gradients were smaller than FP16 can hold while there was still much to learn.",
-               "Small targets, an average over 4,096 points and a small last layer put them below 2⁻²⁵ from the first step on.",
-               right=True),
-        Choice("B", "Tanh does not work in FP16, ReLU does.",
-               "The next section trains the same tanh layers in FP16, and they learn. Their gradients were merely too small."),
-        Choice("C", "Regression needs FP32, classification does not.",
-               "The kind of task does not decide. Measured in millimetres, the same plate has gradients a thousand times larger."),
-        Choice("D", "The plate's learning rate was too small for FP16.",
-               "The weights stay in FP32, so a small step is not lost. The gradient was 0 before the learning rate came in."),
+        Choice(
+            "A",
+            "The plate's gradients were smaller than FP16 can hold while there was still much to learn.",
+            "Small errors, an average over 4,096 points and a small last layer put them below 2⁻²⁵ from "
+            "the first step on.",
+            right=True,
+        ),
+        Choice(
+            "B",
+            "Tanh does not work in FP16, ReLU does.",
+            "The next section trains the same tanh layers in FP16, and they learn. Their gradients were "
+            "merely too small.",
+        ),
+        Choice(
+            "C",
+            "Regression needs FP32, classification does not.",
+            "The kind of task does not decide. With targets in millimetres, the same plate has errors, "
+            "and so gradients, a thousand times larger.",
+        ),
+        Choice(
+            "D",
+            "The plate's learning rate was too small for FP16.",
+            "The weights stay in FP32, so a small step is not lost. The gradient was 0 before the "
+            "learning rate came in.",
+        ),
     ],
 )
 
@@ -329,13 +434,24 @@ SMALLEST_NORMAL = QuickCheck(
     id="smallest-normal",
     question='A colleague says: "FP16 flushes everything below 6.1e-5 to zero." What is right?',
     choices=[
-        Choice("A", "That is right: 6.1e-5 is the smallest number FP16 has.",
-               "6.1e-5 is 2⁻¹⁴, the smallest normal number. Below it FP16 has 1,023 more, the smallest being 2⁻²⁴ ≈ 6e-8."),
-        Choice("B", "Below 6.1e-5 FP16 only loses precision; it becomes 0 at and below about 3e-8.",
-               "The subnormal numbers fill the gap with equal steps of 2⁻²⁴; from half a step down, 2⁻²⁵, all is 0.",
-               right=True),
-        Choice("C", "Everything below 1e-3 becomes 0, since FP16 has three decimal digits.",
-               "Digits count from the first non-zero one. In section 1 FP16 kept 1e-4 within a thousandth."),
+        Choice(
+            "A",
+            "That is right: 6.1e-5 is the smallest number FP16 has.",
+            "6.1e-5 is 2⁻¹⁴, the smallest normal number. Below it FP16 has 1,023 more, the smallest "
+            "being 2⁻²⁴ ≈ 6e-8.",
+        ),
+        Choice(
+            "B",
+            "Below 6.1e-5 FP16 only loses precision; it becomes 0 at and below about 3e-8.",
+            "The subnormal numbers fill the gap with equal steps of 2⁻²⁴; from half a step down, 2⁻²⁵, "
+            "all is 0.",
+            right=True,
+        ),
+        Choice(
+            "C",
+            "Everything below 1e-3 becomes 0, since FP16 has three decimal digits.",
+            "Digits count from the first non-zero one. In section 1 FP16 kept 1e-4 within a thousandth.",
+        ),
     ],
 )
 
@@ -343,22 +459,39 @@ WHEN_TO_DIVIDE = QuickCheck(
     id="when-to-divide",
     question="You multiply the loss by 1,024 before backward. Where must the division by 1,024 stand?",
     choices=[
-        Choice("A", "Before backward, so that the gradients come out right.",
-               "Then backward sees the old loss, and the small gradients underflow as before."),
-        Choice("B", "Nowhere: a larger gradient only means a larger learning rate.",
-               "1,024 times the learning rate makes SGD diverge, and weight decay, clipping and Adam's eps no longer fit."),
-        Choice("C", "After backward and before the optimizer's step, on gradients in FP32.",
-               "FP32 holds the small quotients, and the optimizer sees the true gradients.", right=True),
-        Choice("D", "After the step, on the weights.",
-               "The step has then been taken with gradients 1,024 times too large; dividing weights does not undo it."),
+        Choice(
+            "A",
+            "Before backward, so that the gradients come out right.",
+            "Then backward sees the old loss, and the small gradients underflow as before.",
+        ),
+        Choice(
+            "B",
+            "Nowhere: a larger gradient only means a larger learning rate.",
+            "With SGD it is one, 1,024 times too large. Adam hides the factor, but clipping and weight "
+            "decay then work on wrong numbers.",
+        ),
+        Choice(
+            "C",
+            "After backward and before the optimizer's step, on gradients in FP32.",
+            "FP32 holds the small quotients, and the optimizer sees the true gradients.",
+            right=True,
+        ),
+        Choice(
+            "D",
+            "After the step, on the weights.",
+            "The step has then been taken with gradients 1,024 times too large; dividing weights does "
+            "not undo it.",
+        ),
     ],
 )
 
 LESSON = Lesson(
     notebook="01_fp16_underflow",
     title="FP16 underflow",
-    promise="Why half precision can stop learning without a word, and the multiplication that saves it.",
-    minutes_reading=25,
+    promise=(
+        "Why most of a network can stop learning in half precision, and the multiplication that saves it."
+    ),
+    minutes_reading=30,
     minutes_exercises=20,
     exercises=[FLUSH_TO_ZERO, SHARE_LOST, PICK_A_SCALE, SWALLOWED_UPDATE],
     quick_checks=[WHY_65504, SILENT_STOP, SMALLEST_NORMAL, WHEN_TO_DIVIDE],

@@ -94,7 +94,7 @@ class Verdict:
         if self.outcome == "correct":
             texts.append(self.why)
         elif self.out_of:
-            texts.append(f'Next: `hint("{self.exercise}")`')
+            texts.append(f'For a hint, run `hint("{self.exercise}")` in a new cell.')
         return [text for text in (*texts, self.note) if text]
 
     def _first_failed(self):

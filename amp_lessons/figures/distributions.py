@@ -276,7 +276,5 @@ def _alt(found, scale, fmt):
         if one.not_finite:
             left_out.append(f"{one.not_finite:,} were infinite or NaN and are left out")
         name = f"{label}: of" if label else "Of"
-        parts.append(
-            "; ".join([f"{name} {one.total:,} non-zero values {listed(happens)}", *left_out]) + "."
-        )
+        parts.append("; ".join([f"{name} {one.total:,} non-zero values {listed(happens)}", *left_out]) + ".")
     return " ".join(parts)

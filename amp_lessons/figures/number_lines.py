@@ -17,7 +17,7 @@ from amp_lessons.figures.style import (
     set_message,
     tint,
 )
-from amp_lessons.figures.words import listed, number, small_percent
+from amp_lessons.figures.words import number, small_percent
 from amp_lessons.formats import format_of, power_of_two, round_to
 
 
@@ -70,9 +70,7 @@ def _span(fmt) -> int:
 def _range_title(chosen) -> str:
     spans = {fmt.label: _span(fmt) for fmt in chosen}
     (first, span), *others = sorted(spans.items(), key=lambda item: item[1])
-    return ", ".join(
-        [f"{first} covers {span} powers of two", *(f"{label} {span}" for label, span in others)]
-    )
+    return ", ".join([f"{first} covers {span} powers of two", *(f"{label} {span}" for label, span in others)])
 
 
 def _power(value: float) -> str:
@@ -89,24 +87,29 @@ def _range_bar(axes, row, fmt):
     )
     axes.plot([tiny, tiny], [row - 0.2, row + 0.2], color=INK, linewidth=2)
     axes.plot([top, top], [row - 0.2, row + 0.2], color=INK, linewidth=2)
-    axes.annotate(
-        f"0 ◂ {_power(fmt.smallest_subnormal)}",
-        (tiny, row),
-        xytext=(-6, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center",
-        fontsize=11,
+    over = number(fmt.overflow_limit)
+    ends = (
+        (
+            tiny,
+            -6,
+            "right",
+            f"smallest {_power(fmt.smallest_subnormal)}",
+            f"0 up to {_power(fmt.flush_limit)}",
+        ),
+        (top, 6, "left", number(fmt.largest), f"∞ from {over}" if over != number(fmt.largest) else "∞ above"),
     )
-    axes.annotate(
-        f"{number(fmt.largest)} ▸ ∞",
-        (top, row),
-        xytext=(6, 0),
-        textcoords="offset points",
-        ha="left",
-        va="center",
-        fontsize=11,
-    )
+    for place, shift, side, last, beyond in ends:
+        for height, text, colour in ((7, last, INK), (-7, beyond, MUTED)):
+            axes.annotate(
+                text,
+                (place, row),
+                xytext=(shift, height),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=10.5,
+                color=colour,
+            )
     axes.annotate(
         f"normal from {_power(fmt.smallest_normal)}",
         (normal, row + 0.2),
@@ -184,11 +187,7 @@ def around_one(fmt: str = "fp16") -> Picture:
     heights = (1.05, 1.75, 1.05)
     for (name, offset), target, height in zip(sums, landed, heights):
         _landing(axes, name, offset / unit, target, height)
-    swallowed = [name for (name, _), target in zip(sums, landed) if target == 0]
-    set_message(
-        figure,
-        f"{fmt.label} rounds {listed(swallowed)} back to 1" if swallowed else f"{fmt.label} around 1",
-    )
+    set_message(figure, f"{fmt.label}'s steps are half as wide below 1 as above it")
     return Picture(
         figure,
         (

@@ -87,9 +87,7 @@ def training_runs(
     """
     cleaned = {str(label): _run(str(label), run) for label, run in runs.items()}
     if not cleaned:
-        raise ValueError(
-            'give at least one run, for example {"FP32": {"error": [0.6, 0.3], "zeros": None}}'
-        )
+        raise ValueError('give at least one run, for example {"FP32": {"error": [0.6, 0.3], "zeros": None}}')
     with_zeros = any(run["zeros"] is not None for run in cleaned.values())
     figure, panels = new_figure(
         8.6,
@@ -156,14 +154,14 @@ def _run(label, run):
 
 
 def _looks(runs):
-    """Colour and marker by precision; the line style tells runs of the same precision apart."""
+    """Colour by precision; line style and marker tell runs of the same precision apart."""
     seen, looks = {}, {}
     for label in runs:
         name = next((name for name in PRECISION_COLOURS if label.lower().startswith(name)), "")
         turn = seen[name] = seen.get(name, -1) + 1
         looks[label] = {
             "color": PRECISION_COLOURS.get(name, MUTED),
-            "marker": PRECISION_MARKERS.get(name, "x"),
+            "marker": PRECISION_MARKERS.get(name, "x") if turn == 0 else "DvP*"[turn % 4],
             "linestyle": LINE_STYLES[turn % len(LINE_STYLES)],
             "zorder": 2 + turn,  # a broken line above a solid one: both can be seen where they coincide
         }
@@ -188,9 +186,7 @@ def _log2_ticks(axes):
 
 def _label_ends(axes, x, ends):
     """Write each line's label beside its end, moved apart where they would overlap."""
-    figure_height = (
-        axes.figure.get_size_inches()[1] * axes.get_subplotspec().get_position(axes.figure).height
-    )
+    figure_height = axes.figure.get_size_inches()[1] * axes.get_subplotspec().get_position(axes.figure).height
     low, high = axes.get_ylim()
     gap = (high - low) * 0.235 / max(figure_height, 0.5)  # the height of one line of text, in data units
     places = spread([end for end, _, _ in ends], gap, low + gap / 2)
@@ -228,10 +224,12 @@ def _runs_title(runs):
     if broken:
         return f"{broken[0]} ends in {number(last[broken[0]])}"
     reference = next((label for label in last if label.upper().startswith("FP32")), min(last, key=last.get))
-    worst = max(last, key=last.get)
-    if last[reference] > 0 and last[worst] > 1.5 * last[reference]:
-        times = number(float(f"{last[worst] / last[reference]:.2g}"))
-        return f"{worst} ends {times} times as far off as {reference}"
+    newest = list(last)[-1]  # a run that is added to a picture is what the picture is about
+    if newest != reference and last[reference] > 0:
+        ratio = last[newest] / last[reference]
+        if 1 / 1.2 < ratio < 1.2:
+            return f"{newest} ends about where {reference} does"
+        return f"{newest} ends {number(float(f'{ratio:.2g}'))} times as far off as {reference}"
     return f"Error over {max(len(run['error']) for run in runs.values()):,} training steps"
 
 

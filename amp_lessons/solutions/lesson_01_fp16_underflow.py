@@ -1,10 +1,11 @@
 # Reference answers of lesson 01. Read as text by solution(); lessons and checks never import this file.
 import torch
 
+
 # %% flush-to-zero
 def becomes_zero(value):
     """True if the number `value` is not 0 but becomes 0 in FP16, else False."""
-    return value != 0 and abs(value) <= 2.0**-25      # half of FP16's smallest number; a tie goes to 0
+    return value != 0 and abs(value) <= 2.0**-25  # half of FP16's smallest number; a tie goes to 0
 
 
 # %% share-lost
@@ -21,7 +22,7 @@ def share_lost(gradient):
 def pick_scale(gradient):
     """The largest power of two by which the FP32 tensor `gradient` can be multiplied
     so that no value becomes infinite in FP16."""
-    scale = 2.0**60                                   # far too large; halve until everything fits
+    scale = 2.0**60  # far too large; halve until everything fits
     while (gradient * scale).half().isinf().any():
         scale /= 2
     return scale

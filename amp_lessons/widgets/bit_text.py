@@ -39,9 +39,7 @@ def formula(bits: str, fmt: Format) -> str:
     stored, mantissa = int(bits[1 : 1 + fmt.exponent_bits], 2), int(bits[1 + fmt.exponent_bits :], 2)
     sign, whole = "−" if bits[0] == "1" else "+", 2**fmt.mantissa_bits
     if kind in ("infinity", "NaN"):
-        return (
-            f"exponent all ones, mantissa {'not ' if kind == 'NaN' else ''}zero: this pattern means {kind}"
-        )
+        return f"exponent all ones, mantissa {'not ' if kind == 'NaN' else ''}zero: this pattern means {kind}"
     if kind == "normal":
         return (
             f"{sign} {power_of_two(stored - fmt.bias)} × (1 + {mantissa:,}/{whole:,}), "

@@ -11,15 +11,13 @@ from amp_lessons.widgets.scale_shares import LARGEST, SMALLEST, ScaleShares
 class LossScaleExplorer(Explorer):
     """Shows what a loss scale of 2**exponent does to a set of gradients.
 
-    Controls: ``slider`` and ``exponent_field`` (linked, 0 to 24). Displays: ``sentence`` and ``image``, both
+    Controls: ``slider`` and ``exponent_field`` (linked, 0 to 40). Displays: ``sentence`` and ``image``, both
     HTML. ``shares`` holds the numbers behind them.
     """
 
     def __init__(self, values, exponent: int = 0, fmt: str = "fp16"):
         if isinstance(exponent, bool) or exponent not in range(SMALLEST, LARGEST + 1):
-            raise ValueError(
-                f"the exponent is a whole number from {SMALLEST} to {LARGEST}, not {exponent!r}"
-            )
+            raise ValueError(f"the exponent is a whole number from {SMALLEST} to {LARGEST}, not {exponent!r}")
         self.shares = ScaleShares(values, fmt)
         self.figure = ScaleFigure(self.shares)
         limits = {"value": exponent, "min": SMALLEST, "max": LARGEST}
@@ -73,10 +71,10 @@ class LossScaleExplorer(Explorer):
 
 
 def loss_scale_explorer(values, exponent: int = 0, fmt: str = "fp16") -> LossScaleExplorer:
-    """Return a panel that shows which share of ``values`` a format loses at each loss scale, 2⁰ to 2²⁴.
+    """Return a panel that shows which share of ``values`` a format loses at each loss scale, 2⁰ to 2⁴⁰.
 
     ``values`` are gradients: a tensor, a list of tensors, or a dict of them. Infinite and NaN values are
     counted and left out. ``exponent`` is where the slider starts. Raises TypeError for values of another
-    kind, ValueError if there is no value at all or the exponent is not one of 0 to 24.
+    kind, ValueError if there is no value at all or the exponent is not one of 0 to 40.
     """
     return LossScaleExplorer(values, exponent, fmt)

@@ -69,7 +69,7 @@ class ScaleFigure:
         if shares.window:
             first, last = shares.window[0], shares.window[-1]
             axes.axvspan(first - 0.4, last + 0.4, color=tint("#009E73", 0.22), linewidth=0)
-            narrow = last - first < 7
+            narrow = last - first < 12
             axes.text(
                 (first + last) / 2,
                 1.03 * top,
@@ -95,5 +95,5 @@ class ScaleFigure:
         )
         axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
         axes.yaxis.get_major_locator().set_params(nbins=5)
-        power_ticks(axes.xaxis, range(SMALLEST, LARGEST + 1, 4))
+        power_ticks(axes.xaxis, range(SMALLEST, LARGEST + 1, 8))
         axes.set_xlabel("loss scale")

@@ -5,11 +5,12 @@ from amp_lessons.figures.words import percent, scale_text
 from amp_lessons.formats import format_of, power_of_two
 from amp_lessons.gradients import magnitude_counts, shares_by_scale
 
-SMALLEST, LARGEST = 0, 24  # the exponents that the explorer offers
+# The exponents that the explorer offers: far enough to see both cliffs even for very small gradients.
+SMALLEST, LARGEST = 0, 40
 
 
 class ScaleShares:
-    """The shares lost at 2**0 ... 2**24, measured once: moving the slider then only looks them up.
+    """The shares lost at 2**0 ... 2**40, measured once: moving the slider then only looks them up.
 
     ``flushed`` and ``overflowed`` hold one share (of the non-zero, finite values) for each exponent;
     ``window`` holds the exponents at which both are 0.

@@ -11,7 +11,7 @@ def serious_problems(page, selector):
     # JupyterLab's body has no height, from which axe concludes that nobody sees the text in it.
     page.evaluate("document.body.style.minHeight = '100vh'")
     found = Axe().run(page, context={"include": [[selector]]}).response
-    assert "color-contrast" in {rule["id"] for rule in found["passes"]}, "axe sees no text: it would find nothing"
+    assert "color-contrast" in {rule["id"] for rule in found["passes"]}, "axe sees no text here"
     # JupyterLab gives a picture without words the word "Image", and axe is content with it.
     wordless = page.locator(selector).locator("img:is(:not([alt]), [alt=''], [alt='Image'])")
     return [f"a picture without words: {html[:200]}" for html in _sources(wordless)] + [
