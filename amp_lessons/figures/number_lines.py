@@ -39,7 +39,7 @@ def format_ranges(formats=("fp32", "fp16", "bf16")) -> Picture:
     lowest = min(math.log2(fmt.smallest_subnormal) for fmt in chosen)
     highest = max(math.log2(fmt.largest) for fmt in chosen)
     width = highest - lowest
-    axes.set(xlim=(lowest - 0.2 * width, highest + 0.25 * width), ylim=(len(chosen) - 0.35, -0.65))
+    axes.set(xlim=(lowest - 0.28 * width, highest + 0.25 * width), ylim=(len(chosen) - 0.35, -0.65))
     axes.set_yticks(range(len(chosen)), [fmt.label for fmt in chosen], fontsize=14, fontweight="bold")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -93,7 +93,7 @@ def _range_bar(axes, row, fmt):
             tiny,
             -6,
             "right",
-            f"smallest {_power(fmt.smallest_subnormal)}",
+            _power(fmt.smallest_subnormal),
             f"0 up to {_power(fmt.flush_limit)}",
         ),
         (top, 6, "left", number(fmt.largest), f"∞ from {over}" if over != number(fmt.largest) else "∞ above"),

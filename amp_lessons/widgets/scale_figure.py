@@ -49,7 +49,8 @@ class ScaleFigure:
     def _draw_histogram(self, axes):
         fmt, shares = self.shares.fmt, self.shares.histogram_shares
         flush, normal, overflow = (round(cliff) for cliff in cliffs(fmt))
-        axes.set_xlim(flush - 9, overflow + 9)
+        lowest = min(self.shares.histogram_exponents, default=flush)
+        axes.set_xlim(max(flush - 18, min(flush - 9, lowest)), overflow + 9)
         draw_cliffs(axes, fmt)
         self.bars = axes.bar(
             [0] * len(shares), shares, width=1, align="edge", edgecolor="white", linewidth=0.6, zorder=3
