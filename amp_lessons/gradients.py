@@ -55,16 +55,32 @@ def activation_gradients(model, loss_function):
         for handle in handles:
             handle.remove()
 
+    return _gradients(loss, edges)
+
+
+def weight_gradients(model, loss_function):
+    """Give the gradient of the loss with respect to each parameter that requires one.
+
+    model, loss_function: as for `activation_gradients`. Gives a dict from parameter name to a detached
+    tensor of the parameter's shape, dtype and device. A parameter that the loss doesn't use is left out. No
+    `.grad` changes. ValueError if the loss is not one number with a gradient.
+    """
+    parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    return _gradients(loss_function(), parameters)
+
+
+def _gradients(loss, places):
+    """The gradients of the loss at `places`, a dict of tensors or edges of the graph, where there are any."""
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
         raise ValueError(
             "loss_function has to return the loss: a tensor with one number, computed with gradients on. "
             "Take its mean if it has several numbers, and do not call it under torch.no_grad()."
         )
-    if not edges:
+    if not places:
         return {}
     # autograd.grad hands the gradients over instead of adding them to .grad as loss.backward() does.
-    gradients = torch.autograd.grad(loss, list(edges.values()), allow_unused=True)
-    return {name: grad.detach() for name, grad in zip(edges, gradients) if grad is not None}
+    gradients = torch.autograd.grad(loss, list(places.values()), allow_unused=True)
+    return {name: grad.detach() for name, grad in zip(places, gradients) if grad is not None}
 
 
 def share_flushed(values, scale=1.0, fmt=FP16):

@@ -26,6 +26,7 @@ class Machine:
     native_bf16: bool | None  # computes in BF16 itself; an emulated BF16 is False
     tf32: bool | None  # has TF32; whether PyTorch uses it is a setting
     fp16_fast: bool | None  # has units that make FP16 matrix products fast
+    has_code: bool = True  # whether this build of PyTorch has code for the GPU
     torch_version: str = torch.__version__
     python_version: str = platform.python_version()
 
@@ -69,7 +70,28 @@ def _describe_cuda(device):
     tensor_cores = capability >= (7, 0) and not _is_turing_without_tensor_cores(properties.name, capability)
     memory = properties.total_memory
     return Machine(
-        "cuda", "CUDA", properties.name, capability, memory, ampere_or_newer, ampere_or_newer, tensor_cores
+        "cuda",
+        "CUDA",
+        properties.name,
+        capability,
+        memory,
+        ampere_or_newer,
+        ampere_or_newer,
+        tensor_cores,
+        _has_code_for(capability),
+    )
+
+
+def _has_code_for(capability):
+    """Whether this build has machine code (sm_) or intermediate code (compute_) that this GPU can run.
+
+    Machine code runs on the same major capability from its minor one on, intermediate code on any newer GPU
+    (CUDA programming guide, "Binary Compatibility" and "PTX Compatibility"). Newer builds leave old GPUs out.
+    """
+    built = [re.fullmatch(r"(sm|compute)_(\d+)(\d)[a-z]?", name) for name in torch.cuda.get_arch_list()]
+    built = [(each[1], (int(each[2]), int(each[3]))) for each in built if each]
+    return not built or any(
+        each <= capability and (kind == "compute" or each[0] == capability[0]) for kind, each in built
     )
 
 

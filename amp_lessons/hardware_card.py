@@ -54,6 +54,15 @@ class Card:
             recommendation.reason,
         )
 
+    def reading(self):
+        """What was measured, in words, and whether it speaks against the advice."""
+        text = read_measurement(self.measurements)
+        seconds = {measured.format_name: measured.median_seconds for measured in self.measurements}
+        advised = format_of(recommend(self.machine).dtype)
+        if seconds.get(advised.name, 0) > 1.2 * seconds.get("fp32", float("inf")):
+            text += f" It speaks against {advised.label} here: compare with FP32 before you choose."
+        return text
+
     def __repr__(self):
         facts = self.facts()
         width = max(len(what) for what, _ in facts)
@@ -61,7 +70,7 @@ class Card:
         heading, reason = self.advice()
         lines += ["", f"{heading}.", reason]
         if self.measurements:
-            lines += ["", read_measurement(self.measurements)]
+            lines += ["", self.reading()]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
@@ -80,7 +89,7 @@ class Card:
             f"<p><strong>{escape(heading)}.</strong> {escape(reason)}</p>"
         )
         if self.measurements:
-            html += f"<p>{escape(read_measurement(self.measurements))}</p>"
+            html += f"<p>{escape(self.reading())}</p>"
         return {"text/html": html + "</div>", "text/plain": repr(self)}
 
 

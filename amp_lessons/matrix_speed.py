@@ -52,14 +52,20 @@ def measure(machine, seconds=2.0):
 
 @contextlib.contextmanager
 def _full_fp32():
-    """Products of FP32 matrices really in FP32, whatever torch.set_float32_matmul_precision says."""
-    try:
-        before = torch.get_float32_matmul_precision()
-    except RuntimeError:  # set for each backend by itself, which this call can't report: leave it
-        before = "highest"
-    if before == "highest":
-        yield
+    """Products of FP32 matrices really in FP32, whatever is set; afterwards all is set as before."""
+    backends = [torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)]
+    backends = [backend for backend in backends if hasattr(backend, "fp32_precision")]
+    if backends:  # newer versions of PyTorch: each backend has a setting of its own
+        before = [backend.fp32_precision for backend in backends]
+        try:
+            for backend in backends:
+                backend.fp32_precision = "ieee"
+            yield
+        finally:
+            for backend, precision in zip(backends, before):
+                backend.fp32_precision = precision
         return
+    before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
     try:
         yield
@@ -92,7 +98,9 @@ def read_measurement(measurements):
             f"More than {_DOUBTFUL} times as fast is unusual: other programs may have held FP32 up, so "
             "measure again."
         )
-    sentences.append("A whole training step does more than this, so time yours as well.")
+    sentences.append(
+        "That holds if nothing else was running, and a whole training step does more: time yours as well."
+    )
     return " ".join(sentences)
 
 

@@ -16,6 +16,13 @@ class Recommendation:
 
 def recommend(machine):
     """Give a Recommendation for a Machine. It follows from the hardware; only a measurement proves it."""
+    if not machine.has_code:
+        return Recommendation(
+            torch.float32,
+            False,
+            "This build of PyTorch has no code for this GPU, so nothing runs on it. Work on the CPU "
+            '(device = "cpu" in the set-up cell), or install a build that supports the GPU.',
+        )
     if machine.backend == "CUDA":
         return _recommend_cuda(machine)
     if machine.backend == "ROCm":
@@ -30,7 +37,7 @@ def recommend(machine):
             torch.bfloat16,
             False,
             "Autocast on an Apple GPU takes FP16 and, from macOS 14, BF16, which has the range of FP32 "
-            "and so needs no loss scaling (GradScaler fails there in PyTorch 2.6). Measure whether it "
+            "and so needs no loss scaling (GradScaler fails there before PyTorch 2.8). Measure whether it "
             "saves time on yours.",
         )
     if machine.backend == "XPU":

@@ -13,6 +13,7 @@ from amp_lessons.gradients import (
     share_flushed,
     share_overflowed,
     shares_by_scale,
+    weight_gradients,
 )
 
 
@@ -34,6 +35,21 @@ def test_gradients_equal_those_of_retain_grad():
     for gradient, output in zip(gradients.values(), outputs):
         assert torch.equal(gradient, output.grad)
         assert not gradient.requires_grad
+
+
+def test_weight_gradients_equal_those_of_backward_and_leave_grad_alone():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2), nn.Linear(4, 4))
+    model[0].bias.requires_grad_(False)
+    x = torch.randn(7, 3)
+    gradients = weight_gradients(model, lambda: model[:3](x).square().mean())
+    assert list(gradients) == ["0.weight", "2.weight", "2.bias"]  # frozen and unused ones are left out
+    assert all(parameter.grad is None for parameter in model.parameters())
+    model[:3](x).square().mean().backward()
+    for name, gradient in gradients.items():
+        assert torch.equal(gradient, model.get_parameter(name).grad)
+    with pytest.raises(ValueError, match="one number"):
+        weight_gradients(model, lambda: model[:3](x))
 
 
 def test_grads_and_hooks_are_left_as_they_were():

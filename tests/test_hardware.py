@@ -221,12 +221,19 @@ def test_this_machine():
 A_CPU = Machine("cpu", "CPU", "A CPU", None, 8 * GIB, True, False, False)
 
 
+def tf32_is_off():
+    matmul = torch.backends.cuda.matmul
+    if hasattr(matmul, "fp32_precision"):
+        return matmul.fp32_precision == "ieee"
+    return not matmul.allow_tf32
+
+
 def test_measure_gives_the_budget_in_equal_parts_and_full_fp32(monkeypatch):
     asked = []
 
     def fake_timer(function, device, at_most_seconds, **_):
         product = function()
-        asked.append((device, at_most_seconds, product.dtype, torch.get_float32_matmul_precision()))
+        asked.append((device, at_most_seconds, product.dtype, tf32_is_off()))
         return SimpleNamespace(median=0.5, spread=(0.4, 0.6))
 
     monkeypatch.setattr(matrix_speed, "median_seconds", fake_timer)
@@ -235,11 +242,10 @@ def test_measure_gives_the_budget_in_equal_parts_and_full_fp32(monkeypatch):
     try:
         measurements = matrix_speed.measure(A_CPU, seconds=3)
         assert torch.get_float32_matmul_precision() == "high"
+        assert torch.backends.cuda.matmul.allow_tf32
     finally:
         torch.set_float32_matmul_precision("highest")
-    assert asked == [
-        ("cpu", 1.0, dtype, "highest") for dtype in (torch.float32, torch.float16, torch.bfloat16)
-    ]
+    assert asked == [("cpu", 1.0, dtype, True) for dtype in (torch.float32, torch.float16, torch.bfloat16)]
     assert measurements == [Measurement(name, 0.5, 8, (0.4, 0.6)) for name in ("fp32", "fp16", "bf16")]
 
 
@@ -318,7 +324,7 @@ def test_format_seconds():
 
 def test_card_as_text_and_as_a_table():
     machine = Machine(
-        "cuda", "CUDA", "Tesla T4", (7, 5), 15 * GIB, False, False, True, "2.11.0+cu128", "3.13.1"
+        "cuda", "CUDA", "Tesla T4", (7, 5), 15 * GIB, False, False, True, True, "2.11.0+cu128", "3.13.1"
     )
     card = hardware_card.card(machine, measured(0.0171, 0.0057, 0.034))
     text = repr(card)
@@ -342,6 +348,32 @@ def test_card_as_text_and_as_a_table():
     assert page.caption.text == "This machine"
     assert recommend(machine).reason in page.text
     assert read_measurement(card.measurements) in page.text
+
+
+def test_card_says_when_the_measurement_speaks_against_the_advice():
+    slow = hardware_card.card(A_CPU, measured(0.001, 0.1, 0.01))
+    assert "It speaks against BF16 here" in repr(slow)
+    assert "speaks against" not in repr(hardware_card.card(A_CPU, measured(0.001, 0.1, 0.0005)))
+
+
+@pytest.mark.parametrize(
+    ("built", "capability", "has_code"),
+    [
+        (["sm_75", "sm_80", "sm_90"], (7, 0), False),
+        (["sm_75", "sm_80", "sm_90"], (6, 1), False),
+        (["sm_75", "sm_80", "sm_90"], (7, 5), True),
+        (["sm_75", "sm_80", "sm_90"], (8, 9), True),
+        (["sm_75", "sm_80", "sm_90"], (12, 0), False),
+        (["sm_75", "sm_90", "compute_90"], (12, 0), True),
+        (["sm_90a", "sm_100", "sm_120"], (10, 3), True),
+        ([], (7, 0), True),
+    ],
+)
+def test_a_gpu_that_this_build_has_no_code_for_is_said(monkeypatch, built, capability, has_code):
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: built)
+    assert hardware._has_code_for(capability) is has_code
+    machine = Machine("cuda", "CUDA", "A GPU", capability, GIB, False, False, True, has_code)
+    assert ("no code for this GPU" in recommend(machine).reason) is not has_code
 
 
 def test_card_without_measurements_and_in_fp32():

@@ -245,24 +245,35 @@ def test_slider_and_number_field_are_linked_and_one_image_is_shown():
     assert explorer.image.value == first
 
 
-def test_the_window_is_every_exponent_that_loses_nothing():
+def test_the_window_is_every_exponent_that_loses_next_to_nothing():
     values = gradients()
     explorer = widgets.loss_scale_explorer(values)
-    window = [k for k in range(41) if share_flushed(values, 2.0**k) == share_overflowed(values, 2.0**k) == 0]
+    window = [
+        k
+        for k in range(41)
+        if share_flushed(values, 2.0**k) <= 0.001 and share_overflowed(values, 2.0**k) == 0
+    ]
     assert explorer.shares.window == window and 0 < window[0] < window[-1] < 40
     first, last = power_of_two(window[0]), power_of_two(window[-1])
-    assert f"Every loss scale from {first} to {last} loses nothing." in explorer.sentence.value
+    assert f"Every loss scale from {first} to {last} overflows nothing" in explorer.sentence.value
 
 
-def test_without_a_window_it_names_the_scale_that_loses_least():
+def test_without_a_window_it_names_the_largest_scale_that_overflows_nothing():
     explorer = widgets.loss_scale_explorer(torch.tensor([2.0**-60, 1.0, 30000.0]))
     assert explorer.shares.window == []
-    assert "No loss scale from 2⁰ to 2⁴⁰ loses nothing; 2⁰ loses least, 33.3 %." in explorer.sentence.value
+    assert "No loss scale overflows nothing and turns" in explorer.sentence.value
+    told = "2¹ is the largest that overflows nothing, and it turns 33.3 % to zero."
+    assert told in explorer.sentence.value
+
+
+def test_where_every_scale_overflows_it_says_so():
+    explorer = widgets.loss_scale_explorer(torch.tensor([1e-3, 1e5]))
+    assert "Every loss scale from 2⁰ on overflows something." in explorer.sentence.value
 
 
 def test_a_single_scale_that_loses_nothing_is_named():
     explorer = widgets.loss_scale_explorer(torch.tensor([2.0**-25 * 1.5, 40000.0]))
-    assert "Only the loss scale 2⁰ loses nothing." in explorer.sentence.value
+    assert "Only the loss scale 2⁰ overflows nothing" in explorer.sentence.value
 
 
 def test_zeros_and_what_is_not_finite_are_counted_and_left_out():

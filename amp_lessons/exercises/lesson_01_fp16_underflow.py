@@ -14,7 +14,7 @@ from amp_lessons.formats import power_of_two
 def _zero_or_not(answer, value, text, expected, explain, mistake=None):
     got = expect.boolean(answer.becomes_zero(value), f"becomes_zero({text})")
     if got is not expected:
-        becomes = torch.tensor(value).half().item()
+        becomes = torch.tensor(value).half().item() + 0.0  # no minus sign on a 0
         raise NotYet(f"You said {got} for {text}, which FP16 turns into {becomes:.4g}. {explain}", mistake)
 
 
@@ -91,10 +91,10 @@ def becomes_zero(value):
 
 def _share(answer, tensor, expected, what, explain, known_mistakes=()):
     got = expect.number(answer.share_lost(tensor.clone()), f"share_lost({what})")
-    if math.isclose(got, expected, rel_tol=1e-4, abs_tol=1e-6):
+    if math.isclose(got, expected, rel_tol=5e-3, abs_tol=1e-6):  # room for a mean taken in 16 bits
         return
     for value, mistake, message in known_mistakes:
-        if math.isclose(got, value, rel_tol=1e-4, abs_tol=1e-6):
+        if math.isclose(got, value, rel_tol=5e-3, abs_tol=1e-6):
             raise NotYet(f"You got {got:.4g} for {what}. {message}", mistake)
     raise NotYet(f"You got {got:.4g} for {what}; it is {expected:.4g}. {explain}")
 
@@ -132,7 +132,7 @@ def _share_beside_zeros(answer):
             (
                 6 / 8,
                 "old-zeros-as-lost",
-                "The five values that were 0 before are counted as lost. ReLU made those, not FP16.",
+                "The five values that were 0 before are counted as lost. FP16 did not make those.",
             ),
             (
                 1 / 8,
@@ -209,8 +209,8 @@ def _scale(answer, values, expected, what):
     scale = power_of_two(int(math.log2(got)))
     if got > 2.0**100:
         raise NotYet(
-            f"You chose {scale} for {what}. That is where FP32 ends. Convert to FP16 before you look for "
-            f"infinity.",
+            f"You chose {scale} for {what}. Times your values, that is where FP32 ends. Convert to FP16 "
+            "before you look for infinity.",
             "looks-in-fp32",
         )
     largest = max(values, key=abs)
@@ -225,6 +225,12 @@ def _scale(answer, values, expected, what):
         raise NotYet(
             f"You chose {scale} for {what}: {overflows}.",
             "one-step-too-far" if got == 2 * expected else "overflows",
+        )
+    if 65504 < 2 * abs(largest * got) < 65520:
+        raise NotYet(
+            f"You chose {scale} for {what}. Twice that fits: {2 * largest * got:g} is rounded to 65504; "
+            "infinity begins at 65520.",
+            "limit-too-low",
         )
     if got == expected / 2:
         raise NotYet(
@@ -248,6 +254,8 @@ def _scale_at_the_cliff(answer):
     _scale(answer, [1.0], 2.0**15, "[1.0]")
     _scale(answer, [0.9999, 0.1], 2.0**15, "[0.9999, 0.1]")
     _scale(answer, [0.999, 0.1], 2.0**16, "[0.999, 0.1]")
+    _scale(answer, [0.9996, 0.1], 2.0**16, "[0.9996, 0.1]")  # 65509.8 comes back to 65504
+    _scale(answer, [65520 / 65536, 0.1], 2.0**15, "[65520 / 65536, 0.1]")
 
 
 def _scale_of_large_values(answer):
@@ -269,7 +277,7 @@ def pick_scale(gradient):
         "Start from a scale that surely fits and double it while the next one fits as well. "
         "Mind tensors whose values are above 65520 already: there the scale is below 1.",
         "while (gradient * scale).half().isinf().any(): scale /= 2, starting from a scale that is far "
-        "too large, such as 2.0**60.",
+        "too large, such as 2.0**100.",
     ),
     tests=[
         Test("small gradients", 1, _scale_of_small_values),
@@ -344,6 +352,14 @@ def _stored_weights(answer):
         "compares-with-python-number",
     )
     _swallowed(answer, 0.3, 1e-3, False, "This update is larger than a step.")
+    _swallowed(
+        answer,
+        0.30016,
+        2e-5,
+        True,
+        "Store the weight first, then add: rounding only the sum of the Python numbers gives another number.",
+        "stores-too-late",
+    )
 
 
 SWALLOWED_UPDATE = Exercise(
@@ -379,7 +395,7 @@ WHY_65504 = QuickCheck(
         Choice(
             "A",
             "It is 2¹⁶, less some room for rounding.",
-            "2¹⁶ is 65536. Nothing is set aside for rounding: 65504 is simply the last pattern of bits "
+            "2¹⁶ is 65536. Nothing is set aside for rounding: 65504 is the last pattern of bits "
             "before infinity.",
         ),
         Choice(
@@ -405,8 +421,8 @@ SILENT_STOP = QuickCheck(
         Choice(
             "A",
             "The plate's gradients were smaller than FP16 can hold while there was still much to learn.",
-            "Small errors, an average over 4,096 points and a small last layer put them below 2⁻²⁵ from "
-            "the first step on.",
+            "Small errors, an average over 4,096 points and a small last layer put those of every layer "
+            "but the last below 2⁻²⁵, from the first step on.",
             right=True,
         ),
         Choice(
@@ -438,7 +454,7 @@ SMALLEST_NORMAL = QuickCheck(
             "A",
             "That is right: 6.1e-5 is the smallest number FP16 has.",
             "6.1e-5 is 2⁻¹⁴, the smallest normal number. Below it FP16 has 1,023 more, the smallest "
-            "being 2⁻²⁴ ≈ 6e-8.",
+            "being 2⁻²⁴ ≈ 6e-8. (Matrix units of some GPUs, AMD's MI200 among them, do flush these.)",
         ),
         Choice(
             "B",
@@ -467,8 +483,8 @@ WHEN_TO_DIVIDE = QuickCheck(
         Choice(
             "B",
             "Nowhere: a larger gradient only means a larger learning rate.",
-            "With SGD it is one, 1,024 times too large. Adam hides the factor, but clipping and weight "
-            "decay then work on wrong numbers.",
+            "With SGD it is one, 1,024 times too large. Adam hides the factor, but clipping does not, "
+            "nor does a weight decay that is added to the gradient.",
         ),
         Choice(
             "C",

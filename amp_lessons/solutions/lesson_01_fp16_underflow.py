@@ -22,7 +22,7 @@ def share_lost(gradient):
 def pick_scale(gradient):
     """The largest power of two by which the FP32 tensor `gradient` can be multiplied
     so that no value becomes infinite in FP16."""
-    scale = 2.0**60  # far too large; halve until everything fits
+    scale = 2.0**100  # far too large; halve until everything fits
     while (gradient * scale).half().isinf().any():
         scale /= 2
     return scale

@@ -74,7 +74,7 @@ class ScaleFigure:
             axes.text(
                 (first + last) / 2,
                 1.03 * top,
-                "nothing is lost" if narrow else "nothing\nis lost",
+                "hardly any lost" if narrow else "hardly\nany lost",
                 rotation=90 if narrow else 0,
                 ha="center",
                 va="top",

@@ -7,13 +7,15 @@ from amp_lessons.gradients import magnitude_counts, shares_by_scale
 
 # The exponents that the explorer offers: far enough to see both cliffs even for very small gradients.
 SMALLEST, LARGEST = 0, 40
+TOLERATED = 0.001  # share of zeros that a window allows: one in a thousand
 
 
 class ScaleShares:
     """The shares lost at 2**0 ... 2**40, measured once: moving the slider then only looks them up.
 
     ``flushed`` and ``overflowed`` hold one share (of the non-zero, finite values) for each exponent;
-    ``window`` holds the exponents at which both are 0.
+    ``window`` holds the exponents at which nothing overflows and at most ``TOLERATED`` becomes zero: an
+    infinity spoils the whole step, a few small values are hardly missed.
     """
 
     def __init__(self, values, fmt):
@@ -26,8 +28,8 @@ class ScaleShares:
         measured = shares_by_scale(finite, range(SMALLEST, LARGEST + 1), self.fmt)
         self.flushed = [flushed for _, flushed, _ in measured]
         self.overflowed = [overflowed for _, _, overflowed in measured]
-        self.lost = [flushed + overflowed for _, flushed, overflowed in measured]
-        self.window = [exponent for exponent, lost in enumerate(self.lost) if self.total and lost == 0]
+        self.without_overflow = [k for k, _, overflowed in measured if self.total and overflowed == 0]
+        self.window = [k for k in self.without_overflow if self.flushed[k - SMALLEST] <= TOLERATED]
 
     def sentence(self, exponent: int) -> str:
         """Say what is lost at this exponent."""
@@ -38,7 +40,7 @@ class ScaleShares:
         return f"{scale}: {flushed} become zero, {overflowed} overflow"
 
     def window_sentence(self) -> str:
-        """Say which loss scales lose nothing, or which one loses least, and what the shares leave out."""
+        """Say which loss scales lose next to nothing, or which comes closest, and what is left out."""
         return " ".join(filter(None, [self._window(), self._counted()]))
 
     def alt(self, exponent: int) -> str:
@@ -52,16 +54,19 @@ class ScaleShares:
     def _window(self):
         if not self.total:
             return ""
+        keeps = f"overflows nothing and turns at most {percent(TOLERATED)} to zero"
+        if not self.without_overflow:
+            return f"Every loss scale from {power_of_two(SMALLEST)} on overflows something."
         if not self.window:
-            best = self.lost.index(min(self.lost))
+            best = self.without_overflow[-1]
             return (
-                f"No loss scale from {power_of_two(SMALLEST)} to {power_of_two(LARGEST)} loses nothing; "
-                f"{power_of_two(best)} loses least, {percent(self.lost[best])}."
+                f"No loss scale {keeps}; {power_of_two(best)} is the largest that overflows nothing, and it "
+                f"turns {percent(self.flushed[best - SMALLEST])} to zero."
             )
         first, last = power_of_two(self.window[0]), power_of_two(self.window[-1])
         if first == last:
-            return f"Only the loss scale {first} loses nothing."
-        return f"Every loss scale from {first} to {last} loses nothing."
+            return f"Only the loss scale {first} {keeps}."
+        return f"Every loss scale from {first} to {last} {keeps}."
 
     def _counted(self):
         left_out = []

@@ -167,7 +167,7 @@ def pick_scale(gradient):
 
 
 # %% pick-a-scale: looks-in-fp32
-# says: That is where FP32 ends
+# says: You chose 2¹²⁸ for [3e-4
 # mistake: looks-in-fp32
 def pick_scale(gradient):
     scale = 1.0
@@ -209,3 +209,20 @@ def is_swallowed(weight, update):
 # says: tensor(1., dtype=torch.float16)
 def is_swallowed(weight, update):
     return torch.tensor(weight).half() + torch.tensor(update).half()
+
+
+# %% swallowed-update: rounds-only-the-sum
+# says: You said False for weight 0.30016 and update 2e-05
+# mistake: stores-too-late
+def is_swallowed(weight, update):
+    return (torch.tensor(weight + update).half() == torch.tensor(weight).half()).item()
+
+
+# %% pick-a-scale: largest-number-as-limit
+# says: You chose 2¹⁵ for [0.9996, 0.1]
+# mistake: limit-too-low
+def pick_scale(gradient):
+    scale = 2.0**100
+    while (gradient * scale).abs().max() > 65504:
+        scale /= 2
+    return scale
