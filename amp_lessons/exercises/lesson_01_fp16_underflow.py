@@ -61,6 +61,9 @@ def _knows_signs(answer):
     _zero_or_not(
         answer, -1e-9, "-1e-9", True, "How far a number is from 0 counts, not its sign.", "forgets-the-sign"
     )
+    _zero_or_not(
+        answer, -1e-6, "-1e-6", False, "How far a number is from 0 counts, not its sign.", "forgets-the-sign"
+    )
     _zero_or_not(answer, 0.0, "0.0", False, "It was 0 before: nothing has been lost.", "counts-zero-as-lost")
 
 
@@ -116,6 +119,24 @@ def _share_without_zeros(answer):
                 "1e-5 was counted as lost, but FP16 keeps it as a subnormal.",
             ),
             (0.25, "only-positive-values", "-1e-9 was not counted: the sign plays no part in underflow."),
+        ],
+    )
+
+
+def _share_near_the_limit(answer):
+    _share(
+        answer,
+        torch.tensor([5e-8, 2.0**-25, 1.0]),
+        1 / 3,
+        "[5e-8, 2**-25, 1.0]",
+        "Only 2⁻²⁵ becomes 0: it is the limit itself, and 5e-8 lies above it.",
+        [
+            (
+                2 / 3,
+                "smallest-subnormal-counts-as-lost",
+                "5e-8 was counted as lost. FP16 rounds it up to its smallest number, 2⁻²⁴.",
+            ),
+            (0.0, "keeps-the-tie", "2⁻²⁵ was not counted: halfway between 0 and 2⁻²⁴, it goes to 0."),
         ],
     )
 
@@ -176,7 +197,8 @@ def share_lost(gradient):
         "lost.sum() / non_zero.sum(), as a number, and 0.0 where non_zero.sum() is 0.",
     ),
     tests=[
-        Test("values of every size", 1, _share_without_zeros),
+        Test("values of every size", 0.5, _share_without_zeros),
+        Test("values near the limit", 0.5, _share_near_the_limit),
         Test("zeros from before", 0.5, _share_beside_zeros),
         Test("nothing to lose", 0.5, _share_of_nothing),
     ],
@@ -238,6 +260,12 @@ def _scale(answer, values, expected, what):
             f"{largest:g} becomes {2 * largest * got:g}, and 65520 is the first number that does not fit.",
             "one-step-too-careful",
         )
+    if got == 65536:
+        raise NotYet(
+            f"You chose {scale} for {what}, where GradScaler starts. Larger ones fit: "
+            f"the largest value becomes only {largest * got:g}. Look at the values.",
+            "default-scale",
+        )
     raise NotYet(
         f"You chose {scale} for {what}, and nothing overflows, but larger ones fit: "
         f"the largest value becomes only {largest * got:g}.",
@@ -248,6 +276,7 @@ def _scale(answer, values, expected, what):
 def _scale_of_small_values(answer):
     _scale(answer, [3e-4, 1e-6], 2.0**27, "[3e-4, 1e-6]")
     _scale(answer, [1e-3, -5.0, 0.0], 2.0**13, "[1e-3, -5.0, 0.0]")
+    _scale(answer, [1e-7], 2.0**39, "[1e-7]")
 
 
 def _scale_at_the_cliff(answer):
@@ -260,6 +289,7 @@ def _scale_at_the_cliff(answer):
 
 def _scale_of_large_values(answer):
     _scale(answer, [1e6, 2.0], 2.0**-4, "[1e6, 2.0]")
+    _scale(answer, [1e20], 2.0**-51, "[1e20]")
 
 
 PICK_A_SCALE = Exercise(
@@ -340,6 +370,16 @@ def _asymmetric_updates(answer):
         "Above a power of two the steps are twice as wide as below it.",
         "same-up-and-down",
     )
+    _swallowed(
+        answer,
+        1.5,
+        -4e-4,
+        True,
+        "Only next to a power of two are the steps below half as wide.",
+        "half-steps-everywhere",
+    )
+    _swallowed(answer, -1.0, 4e-4, False, "Towards 0 the steps of -1 are the smaller ones.")
+    _swallowed(answer, 1 + 2.0**-10, 2.0**-11, False, "A tie goes to the neighbour whose last bit is 0.")
 
 
 def _stored_weights(answer):

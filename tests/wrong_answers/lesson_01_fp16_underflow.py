@@ -151,7 +151,7 @@ def pick_scale(gradient):
 
 # %% pick-a-scale: the-default
 # says: You chose 2¹⁶ for [3e-4, 1e-6]
-# mistake: too-careful
+# mistake: default-scale
 def pick_scale(gradient):
     return 65536.0
 
@@ -224,5 +224,48 @@ def is_swallowed(weight, update):
 def pick_scale(gradient):
     scale = 2.0**100
     while (gradient * scale).abs().max() > 65504:
+        scale /= 2
+    return scale
+
+
+# %% share-lost: smallest-number-as-limit
+# says: You got 0.6667 for [5e-8
+# mistake: smallest-subnormal-counts-as-lost
+def share_lost(gradient):
+    non_zero = gradient[gradient != 0]
+    if len(non_zero) == 0:
+        return 0.0
+    return (non_zero.abs() < 2.0**-24).float().mean().item()
+
+
+# %% share-lost: below-the-limit-only
+# says: You got 0 for [5e-8
+# mistake: keeps-the-tie
+def share_lost(gradient):
+    non_zero = gradient[gradient != 0]
+    if len(non_zero) == 0:
+        return 0.0
+    return (non_zero.abs() < 2.0**-25).float().mean().item()
+
+
+# %% swallowed-update: half-steps-below-everything
+# says: You said False for weight 1.5 and update -0.0004
+# mistake: half-steps-everywhere
+import math
+
+
+def is_swallowed(weight, update):
+    step = 2.0 ** (math.floor(math.log2(abs(weight))) - 10)
+    if update * weight < 0:
+        step /= 2
+    return abs(update) <= step / 2
+
+
+# %% pick-a-scale: too-short-a-search
+# says: You chose 2³⁰ for [1e-7]
+# mistake: too-careful
+def pick_scale(gradient):
+    scale = 2.0**30
+    while (gradient * scale).half().isinf().any():
         scale /= 2
     return scale
