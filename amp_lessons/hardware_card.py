@@ -34,8 +34,9 @@ class Card:
         rows += [
             ("BF16 in hardware", _in_words(machine.native_bf16)),
             ("Fast FP16 in hardware", _in_words(machine.fp16_fast)),
-            ("TF32 in hardware", _in_words(machine.tf32)),
         ]
+        if machine.device == "cuda":
+            rows.append(("TF32 in hardware", _in_words(machine.tf32)))
         for measured in self.measurements:
             label = FORMATS[measured.format_name].label
             what = f"{label} product, {measured.size} × {measured.size}"
@@ -60,7 +61,7 @@ class Card:
         seconds = {measured.format_name: measured.median_seconds for measured in self.measurements}
         advised = format_of(recommend(self.machine).dtype)
         if seconds.get(advised.name, 0) > 1.2 * seconds.get("fp32", float("inf")):
-            text += f" It speaks against {advised.label} here: compare with FP32 before you choose."
+            text += f" {advised.label} was slower than FP32 here, against the advice: time both in training."
         return text
 
     def __repr__(self):

@@ -99,7 +99,7 @@ def read_measurement(measurements):
             "measure again."
         )
     sentences.append(
-        "That holds if nothing else was running, and a whole training step does more: time yours as well."
+        "Such times hold only while nothing else runs, and a training step does more: time yours as well."
     )
     return " ".join(sentences)
 

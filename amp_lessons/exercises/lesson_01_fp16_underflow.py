@@ -488,7 +488,7 @@ SILENT_STOP = QuickCheck(
 
 SMALLEST_NORMAL = QuickCheck(
     id="smallest-normal",
-    question='A colleague says: "FP16 flushes everything below 6.1e-5 to zero." What is right?',
+    question='A colleague says: "FP16 flushes everything below 6.1e-5 (2⁻¹⁴) to zero." What is right?',
     choices=[
         Choice(
             "A",
