@@ -106,9 +106,22 @@ def round_to(value, fmt):
     This is exactly `torch.tensor(value, dtype=torch.float64).to(fmt.dtype)`. PyTorch goes from 64 to 16 bits
     through FP32, so it rounds twice. For a value that is not an FP32 number and lies within half an FP32
     step of a tie, the result can be the other of the two neighbours: 2⁻²⁵ · (1 + 2⁻⁴⁰) gives 0, where
-    rounding once gives 2⁻²⁴. The values of a training run are FP32 numbers and are rounded once.
+    `round_once` gives 2⁻²⁴. The values of a training run are FP32 numbers and are rounded once.
     """
     return float(_tensor(value, format_of(fmt)))
+
+
+def round_once(value, fmt):
+    """Round a Python number to the format in one go, as IEEE 754 asks; compare `round_to`."""
+    fmt = format_of(fmt)
+    value = as_float(value)
+    if not math.isfinite(value):
+        return value
+    exponent = max(math.frexp(value)[1] - 1, 1 - fmt.bias)
+    step = exponent - fmt.mantissa_bits  # numbers of the format near `value` are 2**step apart
+    whole_steps = round(math.ldexp(value, -step))  # exact but for round, which gives ties to even
+    size = math.ldexp(abs(whole_steps), step) if abs(value) < fmt.overflow_limit else math.inf
+    return math.copysign(size, value)
 
 
 def bits_of(value, fmt):
@@ -142,7 +155,7 @@ def neighbours(value, fmt):
     is above inf or below -inf, so these are given back as they are. NaN has no neighbours: (nan, nan).
     """
     fmt = format_of(fmt)
-    value = _python_float(value)
+    value = as_float(value)
     if math.isnan(value):
         return math.nan, math.nan
     rounded = round_to(value, fmt)
@@ -163,7 +176,7 @@ def exact_text(value):
 
     Every FP16 and BF16 number is exact. A number that needs more than 12 digits starts with "≈".
     """
-    value = _python_float(value)
+    value = as_float(value)
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -186,7 +199,11 @@ def _short_decimal(value):
     return text, Fraction(text) == Fraction(value)
 
 
-def _python_float(value):
+def as_float(value):
+    """Give a single number, a tensor with one number too, as a Python float.
+
+    TypeError for anything else; ValueError for a whole number beyond the largest float.
+    """
     try:
         return float(value)
     except OverflowError:
@@ -198,7 +215,7 @@ def _python_float(value):
 
 
 def _tensor(value, fmt):
-    return torch.tensor(_python_float(value), dtype=torch.float64, device="cpu").to(fmt.dtype)
+    return torch.tensor(as_float(value), dtype=torch.float64, device="cpu").to(fmt.dtype)
 
 
 def _number_with_bits(integer, fmt):

@@ -1,12 +1,12 @@
 """How large a model's gradients are, and what share of them a 16-bit format loses at a loss scale."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import torch
 
-from amp_lessons.formats import FP16, format_of
+from amp_lessons.formats import FP16, as_float, format_of
 
 
 def activation_gradients(model, loss_function):
@@ -21,7 +21,7 @@ def activation_gradients(model, loss_function):
     if no gradient reaches its output: everything before it is frozen, or the loss doesn't use it.
 
     No `.grad` changes, of a parameter or of any other tensor, and the model keeps no hooks.
-    ValueError if the loss is not one number with a gradient.
+    TypeError if loss_function is not a function, ValueError if the loss is not one number with a gradient.
     """
     edges = {}  # name -> the place in autograd's graph where the gradient of this output passes
     calls = {}
@@ -50,7 +50,7 @@ def activation_gradients(model, loss_function):
             if not any(module.children()):
                 # A model that is one layer has no name inside itself; its class has one.
                 handles.append(module.register_forward_hook(remember(name or type(module).__name__)))
-        loss = loss_function()
+        loss = _loss_of(loss_function)
     finally:
         for handle in handles:
             handle.remove()
@@ -63,19 +63,30 @@ def weight_gradients(model, loss_function):
 
     model, loss_function: as for `activation_gradients`. Gives a dict from parameter name to a detached
     tensor of the parameter's shape, dtype and device. A parameter that the loss doesn't use is left out. No
-    `.grad` changes. ValueError if the loss is not one number with a gradient.
+    `.grad` changes. Errors as there.
     """
     parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
-    return _gradients(loss_function(), parameters)
+    return _gradients(_loss_of(loss_function), parameters)
 
 
-def _gradients(loss, places):
-    """The gradients of the loss at `places`, a dict of tensors or edges of the graph, where there are any."""
+def _loss_of(loss_function):
+    """What loss_function gives, if it is a loss that has gradients."""
+    if not callable(loss_function):
+        raise TypeError(
+            "Pass a function that computes the loss, for example lambda: loss_of(model(x)), "
+            f"not a {type(loss_function).__name__}: the forward pass has to run in here."
+        )
+    loss = loss_function()
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
         raise ValueError(
             "loss_function has to return the loss: a tensor with one number, computed with gradients on. "
             "Take its mean if it has several numbers, and do not call it under torch.no_grad()."
         )
+    return loss
+
+
+def _gradients(loss, places):
+    """The gradients of the loss at `places`, a dict of tensors or edges of the graph, where there are any."""
     if not places:
         return {}
     # autograd.grad hands the gradients over instead of adding them to .grad as loss.backward() does.
@@ -93,7 +104,7 @@ def share_flushed(values, scale=1.0, fmt=FP16):
     were exact. Values that are 0 already don't count; without any other value the share is 0.0. NaN and
     infinite values count as non-zero and don't become 0.
     """
-    values, scale, fmt = _as_fp32(values), _checked_scale(scale), format_of(fmt)
+    values, scale, fmt = flat_fp32(values), checked_scale(scale), format_of(fmt)
     return _shares(values, scale, fmt)[0]
 
 
@@ -102,7 +113,7 @@ def share_overflowed(values, scale=1.0, fmt=FP16):
 
     Arguments as for `share_flushed`. A value that is infinite already counts; NaN does not.
     """
-    values, scale, fmt = _as_fp32(values), _checked_scale(scale), format_of(fmt)
+    values, scale, fmt = flat_fp32(values), checked_scale(scale), format_of(fmt)
     return _shares(values, scale, fmt)[1]
 
 
@@ -111,8 +122,8 @@ def shares_by_scale(values, exponents=range(25), fmt=FP16):
 
     Arguments as for `share_flushed`; the exponents are whole numbers.
     """
-    values, fmt = _as_fp32(values), format_of(fmt)
-    return [(exponent, *_shares(values, _checked_scale(2.0**exponent), fmt)) for exponent in exponents]
+    values, fmt = flat_fp32(values), format_of(fmt)
+    return [(exponent, *_shares(values, checked_scale(2.0**exponent), fmt)) for exponent in exponents]
 
 
 class MagnitudeCounts(NamedTuple):
@@ -128,16 +139,20 @@ def magnitude_counts(values, scale=1.0):
 
     Gives (exponents, counts, zeros). exponents: int64, every whole number from the smallest to the largest
     that occurs; counts: int64, how many values v have 2**exponent <= |v * scale| < 2**(exponent + 1);
-    zeros: how many are 0. NaN and infinite values are left out. Exact, also for subnormal values.
+    zeros: how many values are 0. NaN and infinite values are left out. Nothing is rounded to FP32 after the
+    multiplication: products too large or too small for it are counted where they lie.
     """
-    values = (_as_fp32(values) * _checked_scale(scale)).cpu()
+    values = flat_fp32(values).cpu()
+    factor, shift = math.frexp(checked_scale(scale))
     zeros = int((values == 0).sum())
     values = values[values.isfinite() & (values != 0)]
     if values.numel() == 0:
         nothing = torch.zeros(0, dtype=torch.int64)
         return MagnitudeCounts(nothing, nothing.clone(), zeros)
-    # frexp writes v as m * 2**e with 0.5 <= |m| < 1, so floor(log2(|v|)) is e - 1.
-    exponents = torch.frexp(values).exponent.long() - 1
+    # frexp writes v as m * 2**e with 0.5 <= |m| < 1, so floor(log2(|v|)) is e - 1. The exponents of value and
+    # scale are added up, because no float could hold every product.
+    mantissas, exponents = torch.frexp(values)
+    exponents = exponents.long() + shift + torch.frexp(mantissas.double() * factor).exponent - 1
     smallest = int(exponents.min())
     counts = torch.bincount(exponents - smallest)
     return MagnitudeCounts(torch.arange(smallest, smallest + len(counts)), counts, zeros)
@@ -154,26 +169,35 @@ def _shares(values, scale, fmt):
     return flushed / non_zero, overflowed / non_zero
 
 
-def _as_fp32(values):
-    """One flat FP32 tensor with all the values."""
-    if isinstance(values, torch.Tensor):
-        values = [values]
+def flat_fp32(values):
+    """Give all the values of a tensor, or of an iterable of tensors, as one flat FP32 tensor.
+
+    It is on the device of the first tensor. TypeError for anything that is no tensor.
+    """
     if isinstance(values, Mapping):
         raise TypeError("Pass the tensors of the dict, not the dict: write gradients.values().")
-    try:
-        values = list(values)
-    except TypeError:
-        raise TypeError(f"values is a tensor or a list of tensors, not {type(values).__name__}.") from None
+    is_one = isinstance(values, torch.Tensor) or not isinstance(values, Iterable)
+    values = [values] if is_one else list(values)
     for value in values:
+        if value is None:
+            raise TypeError(
+                "A gradient is None, not a tensor: run backward() first. Leave out gradients that are None "
+                "even then: no gradient reaches that parameter."
+            )
         if not isinstance(value, torch.Tensor):
-            raise TypeError(f"values holds a {type(value).__name__}; it may hold only tensors.")
+            raise TypeError(
+                "Give the gradients as a tensor or as a list that holds only tensors, for example "
+                f"weight.grad; there is a {type(value).__name__} in what you gave."
+            )
     if not values:
         return torch.zeros(0)
-    return torch.cat([value.detach().float().flatten() for value in values])
+    device = values[0].device
+    return torch.cat([value.detach().to(device, torch.float32).flatten() for value in values])
 
 
-def _checked_scale(scale):
-    scale = float(scale)
+def checked_scale(scale):
+    """Give a loss scale as a Python float; ValueError or TypeError unless it is positive and finite."""
+    scale = as_float(scale)
     if not (math.isfinite(scale) and scale > 0):
         raise ValueError(f"A loss scale is a positive finite number such as 65536; got {scale}.")
     return scale

@@ -1,12 +1,15 @@
 """The learner's own copies of the lessons: ``python -m amp_lessons.my_lessons notebooks my_lessons``.
 
 Lessons that are missing are copied; what is there is never overwritten. ``.versions.json`` in the learner's
-folder remembers which version each copy began as, so that a newer one can be announced.
+folder remembers which version each copy began as, so that a newer one can be announced. Where nothing is
+known of a lesson, the record lost or damaged, it counts as begun as the version of today.
 """
 
 import hashlib
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
 
 VERSIONS = ".versions.json"
@@ -28,11 +31,13 @@ def copy_lessons(source, folder):
         raise ValueError(f"{folder} is a file, and your lessons need a folder of that name. Rename the file.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        begun_as, said = _read_versions(folder / VERSIONS)
+        known, said = _read_versions(folder / VERSIONS)
+        begun_as = dict(known)
         for lesson in lessons:
             said += _copy_one(lesson, folder / lesson.name, begun_as)
-        record = json.dumps(begun_as, indent=1, sort_keys=True) + "\n"
-        (folder / VERSIONS).write_text(record, encoding="utf-8")
+        if begun_as != known:
+            record = json.dumps(begun_as, indent=1, sort_keys=True) + "\n"
+            _write_whole(record.encode(), folder / VERSIONS, os.replace)
     except OSError as error:
         raise ValueError(
             f"Your lessons cannot be written to {folder}: {error}."
@@ -46,25 +51,44 @@ def _copy_one(lesson, copy, begun_as):
     newest = hashlib.sha256(content).hexdigest()
     if copy.is_dir():
         return [f"{copy} is a folder, so the lesson of that name was not copied. Rename the folder."]
+    if not copy.exists():
+        _write_whole(content, copy, _move_where_nothing_is)
+        begun_as[lesson.name] = newest
+        return [f"Copied {copy.name} to {copy.parent}."]
+    if hashlib.sha256(copy.read_bytes()).hexdigest() == newest:
+        begun_as[lesson.name] = newest
+    if begun_as.setdefault(lesson.name, newest) == newest:
+        return []
+    kept = copy.with_name(f"{copy.stem}_mine.ipynb")
+    return [f"A newer version of {copy.name} exists. Yours stays as it is. To get the new one, rename"
+            f" {copy} to {kept.name} and start again; your work and your points stay."]  # fmt: skip
+
+
+def _write_whole(content, place, move):
+    """Write the bytes to a file aside, then ``move`` it to ``place``: a full disk leaves no half file."""
+    with tempfile.TemporaryDirectory(prefix=".copying-", dir=place.parent) as aside:
+        whole = Path(aside, place.name)
+        whole.write_bytes(content)
+        move(whole, place)
+
+
+def _move_where_nothing_is(whole, place):
+    """Give the file the name ``place``, or raise FileExistsError: a rename alone might replace a file."""
     try:
-        with copy.open("xb") as file:  # x: never over a file that is there
-            file.write(content)
+        os.link(whole, place)
     except FileExistsError:
-        if newest in (begun_as.get(lesson.name), hashlib.sha256(copy.read_bytes()).hexdigest()):
-            begun_as[lesson.name] = newest
-            return []
-        kept = copy.with_name(f"{copy.stem}_mine.ipynb")
-        return [f"A newer version of {copy.name} exists. Yours stays as it is. To get the new one, rename"
-                f" {copy} to {kept.name} and start again; your work and your points stay."]  # fmt: skip
-    begun_as[lesson.name] = newest
-    return [f"Copied {copy.name} to {copy.parent}."]
+        raise
+    except OSError:  # some disks have no hard links, a USB stick's FAT for one
+        if os.path.lexists(place):
+            raise FileExistsError(f"{place} is there already") from None
+        os.rename(whole, place)
 
 
 def _read_versions(file):
     """What ``file`` says, as {name: hash}, and a list with one line if it cannot be used."""
     try:
         versions = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(versions, dict):
+        if not isinstance(versions, dict) or not all(isinstance(each, str) for each in versions.values()):
             raise ValueError("not a table of versions")
     except FileNotFoundError:
         return {}, []

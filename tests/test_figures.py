@@ -9,6 +9,7 @@ from io import BytesIO
 
 import pytest
 import torch
+from matplotlib.text import Text
 from PIL import Image
 
 from amp_lessons import figures
@@ -34,6 +35,11 @@ def runs():
     }
 
 
+def many_layers(count, last=0.3):
+    return {f"layer {place}": [0.1, last + place / 1000] for place in range(count)}
+
+
+NAN = math.nan
 BY_LAYER = {"a": gradients(-25), "b": gradients(-9)}
 EVERY_FIGURE = {
     "step": lambda: figures.mixed_precision_step(),
@@ -47,7 +53,17 @@ EVERY_FIGURE = {
     "magnitudes by layer": lambda: figures.gradient_magnitudes(BY_LAYER, 64.0),
     "magnitudes bf16": lambda: figures.gradient_magnitudes(gradients(-22), fmt="bf16"),
     "shares": lambda: figures.share_lost_over_training([1, 5], {"in": [0.0, 0.8], "out": [0.1, 0.5]}),
+    "shares of 30 layers": lambda: figures.share_lost_over_training([1, 2], many_layers(30)),
+    "shares near 100 %": lambda: figures.share_lost_over_training([1, 2], many_layers(8, 0.99)),
     "runs": lambda: figures.training_runs(runs()),
+    "12 runs": lambda: figures.training_runs(
+        {f"{name}, {turn}": run for turn in range(4) for name, run in runs().items()}
+    ),
+    "a run of NaN": lambda: figures.training_runs({"FP16": {"error": [NAN] * 3, "zeros": [NAN] * 3}}),
+    "a run that soon is NaN": lambda: figures.training_runs({"FP16": {"error": [1.0] + [NAN] * 99}}),
+    "NaN beside small errors": lambda: figures.training_runs(
+        {"FP16": {"error": [NAN] * 3}, "FP32": {"error": [2e-3, 1e-3, 1e-4]}}
+    ),
 }  # fmt: skip
 
 
@@ -92,6 +108,27 @@ def test_no_text_is_cut_off_at_the_edge(name):
     drawn = {label.get_text() for axes in figure.axes for label in _visible_tick_labels(axes)}
     hidden = _all_tick_labels(figure) - drawn
     assert [text for text in cut if text not in hidden] == []
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY_FIGURE if "share" in name or "run" in name])
+def test_the_labels_at_the_ends_of_lines_do_not_overlap(name):
+    figure = EVERY_FIGURE[name]().figure
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        boxes = sorted((Text.get_window_extent(text) for text in axes.texts), key=lambda box: box.y0)
+        assert boxes
+        for lower, upper in zip(boxes, boxes[1:]):
+            assert upper.y0 - lower.y0 > 0.7 * lower.height
+        assert axes.get_window_extent().width > 0.4 * figure.bbox.width  # the labels leave room for the lines
+
+
+def test_of_30_layers_the_first_the_last_and_some_between_are_labelled():
+    picture = EVERY_FIGURE["shares of 30 layers"]()
+    (axes,) = picture.figure.axes
+    assert len(axes.lines) == 30 and all(f"layer {place} " in picture.alt for place in range(30))
+    labels = [text.get_text() for text in axes.texts]
+    assert labels[0].startswith("layer 0 (input side)") and labels[-1].startswith("layer 29 (output side)")
+    assert 8 <= len(labels) < 30
 
 
 def _visible_tick_labels(axes):
@@ -147,6 +184,33 @@ def test_gradient_magnitudes_of_zeros_says_so():
     picture = figures.gradient_magnitudes(torch.zeros(5))
     assert picture.figure.get_suptitle() == "All gradients are zero already in FP32"
     assert "5 were zero already" in picture.alt and len(picture.html()) < LIMIT
+
+
+@pytest.mark.parametrize("values", [[NAN, math.inf], [NAN, 0.0]])
+def test_gradient_magnitudes_does_not_call_nan_zero(values):
+    picture = figures.gradient_magnitudes(torch.tensor(values))
+    assert picture.figure.get_suptitle() == "No gradient is finite and other than zero"
+    assert not any("zero already" in text.get_text() for text in picture.figure.axes[0].texts)
+
+
+def test_gradient_magnitudes_counts_what_leaves_fp32():
+    picture = figures.gradient_magnitudes(torch.tensor([1.0, 1e30]), scale=2.0**40)
+    assert "Of 2 non-zero values 0 % become 0 and 100 % become infinity." in picture.alt
+    picture = figures.gradient_magnitudes(torch.tensor([1.0, 1e-44]), scale=2.0**-10)
+    assert "Of 2 non-zero values 50 % become 0." in picture.alt and "already" not in picture.alt
+
+
+@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
+def test_gradient_magnitudes_draws_values_however_far_off(scale):
+    picture = figures.gradient_magnitudes(torch.tensor([1.0, 1e-44, 1e38]), scale)
+    assert "Of 3 non-zero values" in picture.alt and len(picture.html()) < LIMIT
+
+
+def test_gradient_magnitudes_of_gradients_that_are_none_says_to_run_backward():
+    weight = torch.nn.Linear(2, 2).weight
+    for values in (weight.grad, [weight.grad], {"weight": weight.grad}, {"layer": [weight.grad]}):
+        with pytest.raises(TypeError, match=r"None.*run backward\(\)"):
+            figures.gradient_magnitudes(values)
 
 
 def test_gradient_magnitudes_takes_a_million_values_and_a_title():
@@ -214,6 +278,9 @@ def test_share_lost_over_training_states_first_and_last_in_layer_order():
         ([1], {}, "at least one"),
         ([1, 2], {"a": [0.1]}, "1 shares for 2 epochs"),
         ([1], {"a": [25.0]}, "0.25 for 25 %"),
+        ([1, 2], {"a": [0.5, math.nan]}, "'a' has the share nan"),
+        ([1, 2], {"a": [math.nan, 0.5]}, "'a' has the share nan"),
+        ([1, math.nan], {"a": [0.5, 0.5]}, "epoch nan"),
     ],
 )
 def test_share_lost_over_training_says_what_is_wrong(epochs, shares, words):
@@ -265,6 +332,8 @@ def test_training_runs_survives_a_run_that_ends_in_nan_and_chooses_a_log_axis():
         ({"FP32": {"error": []}}, "no step"),
         ({"FP32": {"loss": [1]}}, "needs an entry"),
         ({"FP32": {"error": [1, 2], "zeros": [0.5]}}, "1 shares of zeros for 2 errors"),
+        ({"FP32": {"error": [1, 2], "zeros": [5, 50]}}, "0.25 for 25 %"),
+        ({"FP32": {"error": [1, 2], "zeros": [0.5, -0.5]}}, "0.25 for 25 %"),
     ],
 )
 def test_training_runs_says_what_is_wrong(wrong, words):
@@ -342,3 +411,7 @@ def test_spread_keeps_order_gap_and_floor():
     ordered = [moved[index] for index in (2, 3, 0, 1, 4)]
     assert min(moved) >= -0.2 - 1e-9
     assert all(upper - lower >= 1 - 1e-6 for lower, upper in zip(ordered, ordered[1:]))
+
+
+def test_spread_keeps_the_ceiling():
+    assert spread([9.0, 9.0, 8.9], gap=1.0, lowest=0.0, highest=9.5) == pytest.approx([8.5, 9.5, 7.5])

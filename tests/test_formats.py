@@ -16,6 +16,7 @@ from amp_lessons.formats import (
     format_of,
     neighbours,
     power_of_two,
+    round_once,
     round_to,
     value_of,
 )
@@ -115,6 +116,26 @@ def test_torch_rounds_a_python_float_twice_as_the_docstring_says():
     assert round_to(value, FP16) == 0  # rounded to FP32 first
     for fp32_number in torch.tensor([value, 1 + 2**-11 + 2**-23, 65519.996], dtype=torch.float32).tolist():
         assert round_to(fp32_number, FP16) == numpy.float16(fp32_number)
+
+
+def test_round_once_is_what_numpy_gives():
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(500, dtype=torch.float64, generator=generator)
+    values = (values * 2.0 ** torch.randint(-30, 18, (500,), generator=generator)).tolist()
+    near_a_tie = [2**-25 * (1 + 2**-40), 65519.999, 65520.0, 2**-25, -(2**-26), 1 + 2**-11, 1 + 3 * 2**-11]
+    ends = [0.0, 5e-324, 1e300, -1e300, math.inf, -math.inf]
+    with numpy.errstate(over="ignore"):
+        for value in [*values, *near_a_tie, *ends]:
+            assert round_once(value, FP16) == float(numpy.float16(value)), value
+            assert round_once(value, FP32) == float(numpy.float32(value)) == round_to(value, FP32), value
+    assert math.copysign(1, round_once(-1e-300, FP16)) == -1 and math.isnan(round_once(math.nan, FP16))
+
+
+@pytest.mark.parametrize("fmt", SIXTEEN_BITS, ids=lambda fmt: fmt.name)
+def test_rounding_once_and_twice_agree_on_every_fp32_number(fmt):
+    patterns = torch.arange(0, 2**31, 2**31 // 5003, dtype=torch.int64).to(torch.int32)
+    for value in patterns.view(torch.float32).tolist():
+        assert round_once(value, fmt) == round_to(value, fmt) or math.isnan(value)
 
 
 def test_power_of_two():

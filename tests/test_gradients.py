@@ -180,6 +180,15 @@ def test_a_loss_that_is_none_says_what_to_return(bad_loss):
         activation_gradients(model, lambda: bad_loss(model))
 
 
+@pytest.mark.parametrize("gradients_of", [activation_gradients, weight_gradients])
+def test_a_loss_in_place_of_the_function_says_what_to_pass(gradients_of):
+    model = nn.Linear(2, 2)
+    loss = model(torch.ones(2, 2)).sum()
+    with pytest.raises(TypeError, match=r"lambda: .* not a Tensor"):
+        gradients_of(model, loss)
+    assert not model._forward_hooks
+
+
 def test_no_grad_says_what_to_do():
     model = nn.Linear(2, 2)
     with torch.no_grad(), pytest.raises(ValueError, match="no_grad"):
@@ -273,6 +282,26 @@ def test_magnitude_counts_at_powers_of_two_and_subnormals():
     assert (len(nothing.exponents), len(nothing.counts), nothing.zeros) == (0, 0, 3)
 
 
+@pytest.mark.parametrize("scale", [2.0**40, 2.0**1000, 2.0**-20, 2.0**-1000, 1e-3])
+def test_magnitude_counts_where_the_product_leaves_fp32(scale):
+    values = [1.0, -1e30, 1e-44, 2.0**-149, 3e38]
+    exponents, counts, zeros = magnitude_counts(torch.tensor([*values, 0.0]), scale)
+    expected = {}
+    for value in torch.tensor(values).tolist():
+        exponent = math.floor(math.log2(abs(value)) + math.log2(scale))
+        expected[exponent] = expected.get(exponent, 0) + 1
+    assert {e: c for e, c in zip(exponents.tolist(), counts.tolist()) if c} == expected
+    assert zeros == 1
+
+
+def test_a_gradient_that_is_none_says_to_run_backward():
+    gradients = [parameter.grad for parameter in nn.Linear(2, 2).parameters()]
+    for values in (gradients[0], gradients, [torch.ones(1), None]):
+        for measure in (share_flushed, share_overflowed, shares_by_scale, magnitude_counts):
+            with pytest.raises(TypeError, match=r"None.*run backward\(\)"):
+                measure(values)
+
+
 def test_wrong_arguments_say_what_to_pass():
     with pytest.raises(TypeError, match=r"\.values\(\)"):
         share_flushed({"a": torch.ones(1)})
@@ -282,6 +311,9 @@ def test_wrong_arguments_say_what_to_pass():
         magnitude_counts(0.5)
     for scale in (0, -1, math.inf, math.nan):
         with pytest.raises(ValueError, match="positive finite"):
+            share_flushed(torch.ones(1), scale)
+    for scale in (None, "much", torch.ones(2)):
+        with pytest.raises(TypeError, match="single number"):
             share_flushed(torch.ones(1), scale)
     with pytest.raises(ValueError, match="fp16"):
         share_flushed(torch.ones(1), fmt="fp8")

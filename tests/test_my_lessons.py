@@ -1,6 +1,7 @@
 """Copies for the learner: what is missing is copied, and nothing of theirs is ever lost."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -72,12 +73,91 @@ def test_a_lesson_that_is_missing_comes_back(source, mine):
 @pytest.mark.parametrize("damage", [b"{", b"[1]", b"\xff\xfe", b"", b'{"00_start_here.ipynb": 3}'])
 def test_a_damaged_record_of_versions_is_begun_anew(source, mine, damage):
     copy_lessons(source, mine)
+    record = (mine / VERSIONS).read_bytes()
     (mine / VERSIONS).write_bytes(damage)
     (mine / "00_start_here.ipynb").write_text("my work")
-    said = copy_lessons(source, mine)
+    (line,) = copy_lessons(source, mine)
+    assert "damaged" in line and "newer" not in line
     assert contents(mine)["00_start_here.ipynb"] == "my work"
-    assert any("damaged" in line for line in said) or damage.startswith(b'{"')
-    assert "01_fp16_underflow.ipynb" in json.loads((mine / VERSIONS).read_text())
+    assert (mine / VERSIONS).read_bytes() == record
+    assert copy_lessons(source, mine) == []
+
+
+def test_a_lost_record_of_versions_is_begun_anew_in_silence(source, mine):
+    copy_lessons(source, mine)
+    (mine / VERSIONS).unlink()
+    (mine / "00_start_here.ipynb").write_text("my work")
+    assert copy_lessons(source, mine) == []
+    (source / "00_start_here.ipynb").write_text("second version")
+    (line,) = copy_lessons(source, mine)
+    assert "newer version of 00_start_here.ipynb" in line
+    assert contents(mine)["00_start_here.ipynb"] == "my work"
+
+
+# Files may grow to 64 bytes only: as on a full disk, the system takes the beginning and refuses the rest.
+FULL_DISK = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+sys.argv = ["my_lessons", *sys.argv[1:]]
+runpy.run_module("amp_lessons.my_lessons", run_name="__main__")
+"""
+
+
+def start_on_a_full_disk(source, mine):
+    pytest.importorskip("resource", reason="Windows has no limit on the size of a file")
+    command = [sys.executable, "-B", "-c", FULL_DISK, str(source), str(mine)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_a_full_disk_leaves_no_half_copied_lesson(source, mine):
+    (source / "01_fp16_underflow.ipynb").write_text("a long lesson " * 10)
+    failed = start_on_a_full_disk(source, mine)
+    assert failed.returncode == 1 and "disk is not full" in failed.stderr
+    assert [file.name for file in mine.iterdir()] == ["00_start_here.ipynb"]  # the short one went through
+    assert copy_lessons(source, mine) == [f"Copied 01_fp16_underflow.ipynb to {mine}."]
+    assert contents(mine) == contents(source)
+
+
+def test_a_full_disk_leaves_the_record_of_versions_as_it_was(source, mine):
+    copy_lessons(source, mine)
+    before = (mine / VERSIONS).read_bytes()
+    (source / "02_new.ipynb").write_text("short")
+    assert start_on_a_full_disk(source, mine).returncode == 1
+    assert (mine / VERSIONS).read_bytes() == before
+    assert copy_lessons(source, mine) == []
+    assert "02_new.ipynb" in json.loads((mine / VERSIONS).read_text())
+
+
+def test_a_full_disk_does_not_matter_where_nothing_is_to_be_written(source, mine):
+    copy_lessons(source, mine)
+    assert start_on_a_full_disk(source, mine).returncode == 0
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+def test_a_file_that_appears_while_a_lesson_is_copied_is_kept(source, mine, links, monkeypatch):
+    """Something else, a second start for one, may put a lesson there after this start has looked."""
+    link = os.link
+
+    def appears(whole, place):
+        place.write_text("my work")
+        if not links:
+            raise PermissionError("this disk has no hard links")
+        link(whole, place)
+
+    monkeypatch.setattr(os, "link", appears)
+    with pytest.raises(ValueError, match="cannot be written to"):
+        copy_lessons(source, mine)
+    assert [(file.name, file.read_text()) for file in mine.iterdir()] == [("00_start_here.ipynb", "my work")]
+
+
+def test_lessons_are_copied_to_a_disk_without_hard_links(source, mine, monkeypatch):
+    def refuse(whole, place):
+        raise PermissionError("this disk has no hard links")
+
+    monkeypatch.setattr(os, "link", refuse)
+    copy_lessons(source, mine)
+    assert contents(mine) == contents(source)
+    assert sorted(file.name for file in mine.iterdir()) == [VERSIONS, *sorted(contents(source))]
 
 
 def test_a_folder_in_place_of_a_lesson_is_named_and_the_others_are_copied(source, mine):

@@ -66,12 +66,26 @@ def test_nan_and_minus_zero_are_read():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "  ", "zwölf", "1,5", "65,504", "__import__('os')", "1 2", "2^", "^2", "1e", "--", "<b>1</b>", "(1)",
-     "-1^", "0x10", "1/0", "0^-1", "10^400", "1e400", "9" * 81, "١٢"],
+    ["1e-400", "2**-2000", "1e-200 * 1e-200", "1e-200/1e200", "1e-200^2", "1e308*10", "1e308 + 1e308",
+     "1e308/0.1", "", "  ", "zwölf", "1,5", "65,504", "__import__('os')", "1 2", "2^", "^2", "1e", "--",
+     "<b>1</b>", "(1)", "-1^", "0x10", "1/0", "0^-1", "10^400", "1e400", "9" * 81, "١٢"],
 )  # fmt: skip
 def test_what_is_no_number_gets_a_message_that_says_what_is(text):
-    with pytest.raises(ValueError, match="Type (a number such as|inf)"):
+    with pytest.raises(ValueError, match="Type (a number such as|inf|0)"):
         number_from(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0", "0.0e-400", "0e5", "0*5", "0/5", "0^2", "1-1", "1/inf", "inf^-1", "0.5^inf", "5e-324 - 5e-324"],
+)
+def test_a_zero_that_is_meant_is_read(text):
+    assert number_from(text) == 0
+
+
+@pytest.mark.parametrize("text", ["inf*2", "inf + 1", "-inf/3", "inf^2", "2^inf"])
+def test_an_infinity_that_is_meant_is_read(text):
+    assert math.isinf(number_from(text))
 
 
 def test_a_comma_gets_its_own_advice():
@@ -133,6 +147,51 @@ def test_bad_input_leaves_the_state_and_is_escaped():
     assert "2^-24" in explorer.message.value
     explorer.number_field.value = "2"
     assert explorer.message.value == "" and shown_value(explorer) == "2.0"
+
+
+def test_another_format_after_bad_input_brings_the_number_that_is_shown_back_into_the_field():
+    explorer = widgets.bit_explorer("1e-4")
+    explorer.number_field.value = "abc"
+    assert explorer.number_field.value == "abc"  # it can still be corrected
+    assert "The number 1e-4 in FP16" in explorer.fallback_html()
+    explorer.format_buttons.value = "bf16"
+    assert explorer.number_field.value == "1e-4" and explorer.message.value == ""
+    assert "The number 1e-4 in BF16" in explorer.fallback_html()
+    explorer.number_field.value = "abc"
+    assert "Not changed." in explorer.message.value
+
+
+def asked_for(explorer):
+    """The row of the table that says what became of the number."""
+    return re.search(r"you asked for\s+(.*?)\s+next below", plain(explorer.result.value))[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "65519.999",
+            "becomes infinity: FP16 ends at 65,504. PyTorch rounds to FP32 first, to 65520.0; "
+            "rounded once, it would become 65504.0",
+        ),
+        (
+            "1.00000001 × 2⁻²⁵",
+            "PyTorch rounds to FP32 first, to 2.9802322387695312e-08; "
+            "rounded once, it would become 5.960464477539063e-08",
+        ),
+    ],
+)
+def test_rounding_by_way_of_fp32_is_told_where_it_matters(text, says):
+    assert asked_for(widgets.bit_explorer(text)).endswith(says)
+    assert "first" not in asked_for(widgets.bit_explorer(text, "fp32"))
+
+
+@pytest.mark.parametrize(
+    "text", ["65519", "65520", "0.1", "2⁻²⁵", "1.001 × 2⁻²⁵", "1 + 2⁻¹¹", "1e300", "inf"]
+)
+def test_rounding_by_way_of_fp32_is_not_told_where_it_does_not_matter(text):
+    for fmt in FORMATS:
+        assert "first" not in asked_for(widgets.bit_explorer(text, fmt))
 
 
 def test_the_presets_are_fp16s_cliffs():
@@ -199,6 +258,11 @@ def test_a_wrong_format_or_value_is_refused():
         widgets.bit_explorer(1.0, "fp64")
     with pytest.raises(ValueError, match="Type a number"):
         widgets.bit_explorer("one")
+    with pytest.raises(ValueError, match="too large"):
+        widgets.bit_explorer(2**2000)
+    for value in (None, torch.ones(2)):
+        with pytest.raises(TypeError, match="single number"):
+            widgets.bit_explorer(value)
 
 
 def test_the_bit_explorer_without_a_kernel_says_bits_and_value():
@@ -303,6 +367,13 @@ def test_without_a_non_zero_gradient_it_says_so(values):
 def test_values_of_another_kind_get_a_clear_error(values, error):
     with pytest.raises(error, match="gradients"):
         widgets.loss_scale_explorer(values)
+
+
+def test_gradients_that_are_none_say_to_run_backward():
+    weight = torch.nn.Linear(2, 2).weight
+    for values in (weight.grad, [weight.grad], {"weight": weight.grad}):
+        with pytest.raises(TypeError, match=r"None.*run backward\(\)"):
+            widgets.loss_scale_explorer(values)
 
 
 @pytest.mark.parametrize("exponent", [-1, 41, 2.5, True, None])

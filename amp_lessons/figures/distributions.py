@@ -22,7 +22,7 @@ from amp_lessons.figures.style import (
 )
 from amp_lessons.figures.words import listed, percent, scale_text
 from amp_lessons.formats import Format, format_of, power_of_two
-from amp_lessons.gradients import magnitude_counts, share_flushed, share_overflowed
+from amp_lessons.gradients import checked_scale, flat_fp32, magnitude_counts, share_flushed, share_overflowed
 
 
 @dataclass(frozen=True)
@@ -45,22 +45,11 @@ def finite_values(values) -> tuple[torch.Tensor, int]:
     ``values`` is a tensor or an iterable of tensors (a dict gives its values). Raises TypeError for
     anything else and ValueError if there is no value at all.
     """
-    if isinstance(values, Mapping):
-        values = list(values.values())
-    tensors = (
-        [values]
-        if isinstance(values, torch.Tensor)
-        else list(values)
-        if hasattr(values, "__iter__")
-        else None
-    )
-    if tensors is None or not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
-        raise TypeError("give the gradients as a tensor or a list of tensors, for example `weight.grad`")
-    if sum(tensor.numel() for tensor in tensors) == 0:
+    flat = flat_fp32(values.values() if isinstance(values, Mapping) else values).cpu()
+    if flat.numel() == 0:
         raise ValueError(
             "there are no gradients in what you gave: run backward() first and pass its gradients"
         )
-    flat = torch.cat([tensor.detach().to("cpu", torch.float32).flatten() for tensor in tensors])
     finite = flat[flat.isfinite()]
     return finite, flat.numel() - finite.numel()
 
@@ -110,6 +99,8 @@ def draw_cliffs(axes, fmt: Format, label: bool = True) -> None:
     ):
         if colour:
             axes.axvspan(left, right, color=tint(colour, 0.2), linewidth=0, zorder=0)
+        if words == "infinity" and (right - left) / (high - low) <= 0.0105 * len(words):
+            words = "∞"
         if label and (right - left) / (high - low) > 0.0105 * len(words):
             axes.annotate(
                 words,
@@ -135,16 +126,14 @@ def gradient_magnitudes(values, scale: float = 1.0, fmt: str = "fp16", title: st
     below the other). Lost are values at and below the flush limit (they become 0) and at and above the
     overflow limit (infinity). Exact zeros were zero in FP32 already; they are counted and named, not drawn.
     """
-    fmt = format_of(fmt)
-    if not (math.isfinite(scale) and scale > 0):
-        raise ValueError(
-            f"the scale must be a positive number, not {scale}: 1.0 leaves the gradients as they are"
-        )
+    fmt, scale = format_of(fmt), checked_scale(scale)
     groups = dict(values) if isinstance(values, Mapping) else {"": values}
     if not groups:
         raise ValueError("there are no gradients in what you gave: the dict is empty")
     found = {str(label): distribution(group, scale, fmt) for label, group in groups.items()}
-    low, high = _limits(found.values(), fmt)
+    # The scaled picture keeps room for the unscaled one, so that the two can be laid side by side.
+    unscaled = [] if scale == 1 else [distribution(group, 1.0, fmt) for group in groups.values()]
+    low, high = _limits([*found.values(), *unscaled], fmt)
     figure, rows = new_figure(
         8.6,
         1.75 + (2.3 if len(found) == 1 else 1.35 * len(found)),
@@ -174,8 +163,9 @@ def exponent_ticks(low: float, high: float, fmt: Format) -> list[int]:
     room = (high - low) * 0.05
     ticks = []
     flush, normal, overflow = (round(cliff) for cliff in cliffs(fmt))
-    step = next(step for step in (5, 10, 20, 50) if step >= room)
-    for exponent in [flush, overflow, normal, *range(-150, 151, step)]:
+    # Far enough for the product of any FP32 number and any Python float.
+    step = next(step for step in (5, 10, 20, 50, 100, 200) if step >= room)
+    for exponent in [flush, overflow, normal, *range(-1350, 1351, step)]:
         if low < exponent < high and all(abs(exponent - tick) >= room for tick in ticks):
             ticks.append(exponent)
     return sorted(ticks)
@@ -222,7 +212,7 @@ def _histogram(axes, one, fmt, low):
 def _write_lost(axes, label, one, fmt):
     """Write what is lost on the side of the full-precision zone where the bars leave room."""
     lines = [label] if label else []
-    lines.append(f"{percent(one.flushed)} become 0" if one.total else "every value is zero already in FP32")
+    lines.append(f"{percent(one.flushed)} become 0" if one.total else _nothing_to_draw([one]))
     if one.overflowed:
         lines.append(f"{percent(one.overflowed)} become infinity")
     _, normal, overflow = cliffs(fmt)
@@ -246,11 +236,17 @@ def _write_lost(axes, label, one, fmt):
     )
 
 
+def _nothing_to_draw(found):
+    if any(one.not_finite for one in found):
+        return "No gradient is finite and other than zero"
+    return "All gradients are zero already in FP32"
+
+
 def _title(found, scale, fmt):
     lost = [one.flushed for one in found.values() if one.total]
     scaled = "" if scale == 1 else f" at loss scale {scale_text(scale).split(' =')[0]}"
     if not lost:
-        return "All gradients are zero already in FP32"
+        return _nothing_to_draw(found.values())
     if max(lost) == 0:
         return f"{fmt.label} turns no gradient to 0{scaled}"
     most = percent(max(lost))

@@ -1,6 +1,7 @@
 """The look of every figure: one colour and one marker for each precision, in every lesson."""
 
 import contextlib
+import math
 from collections.abc import Iterable
 
 import matplotlib
@@ -88,8 +89,11 @@ def power_ticks(axis, exponents: Iterable[int]) -> None:
     axis.set_ticks(exponents, [power_of_two(exponent) for exponent in exponents])
 
 
-def spread(positions: list[float], gap: float, lowest: float) -> list[float]:
-    """Return the positions moved until neighbours are ``gap`` apart and none is below ``lowest``."""
+def spread(positions: list[float], gap: float, lowest: float, highest: float = math.inf) -> list[float]:
+    """Return the positions moved until neighbours are ``gap`` apart and none is below ``lowest``.
+
+    None is above ``highest`` either, if there is room for all of them.
+    """
     order = sorted(range(len(positions)), key=lambda index: positions[index])
     moved = [float(position) for position in positions]
     for _ in range(200):
@@ -105,4 +109,7 @@ def spread(positions: list[float], gap: float, lowest: float) -> list[float]:
     for index in order:  # from below: what is under the floor goes up, and pushes those above it
         moved[index] = max(moved[index], lowest)
         lowest = moved[index] + gap
+    for index in reversed(order):
+        moved[index] = min(moved[index], highest)
+        highest = moved[index] - gap
     return moved

@@ -17,7 +17,10 @@ from amp_lessons.figures.style import (
     spread,
 )
 from amp_lessons.figures.words import number, percent
+from amp_lessons.formats import as_float
 
+# From a label to the end of its line.
+LEADER = {"arrowstyle": "-", "linewidth": 1, "shrinkA": 2, "shrinkB": 4, "relpos": (0, 0.5)}
 LINE_STYLES = ("-", (0, (4, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)))
 
 
@@ -28,20 +31,27 @@ def share_lost_over_training(
     """Draw, for each layer, the share of its gradients that becomes zero, against the epoch.
 
     ``shares_by_layer`` maps each layer, from input to output, to one share (0 to 1) per epoch. The colours
-    run from dark at the input to light at the output, so the order of the layers can be seen. Raises
-    ValueError where lengths differ or nothing is given.
+    run from dark at the input to light at the output, so the order of the layers can be seen; as many are
+    labelled as there is room for. Raises ValueError where lengths differ, nothing is given, an epoch is not
+    finite or a share is not from 0 to 1.
     """
-    epochs = [float(epoch) for epoch in epochs]
-    layers = {str(layer): [float(share) for share in shares] for layer, shares in shares_by_layer.items()}
+    epochs = [as_float(epoch) for epoch in epochs]
+    layers = {str(layer): [as_float(share) for share in shares] for layer, shares in shares_by_layer.items()}
     if not layers or not epochs:
         raise ValueError("give at least one epoch and one layer")
+    for epoch in epochs:
+        if not math.isfinite(epoch):
+            raise ValueError(f"there is an epoch {epoch:g}: give finite numbers, for example range(30)")
     for layer, shares in layers.items():
         if len(shares) != len(epochs):
             raise ValueError(
                 f"layer {layer!r} has {len(shares)} shares for {len(epochs)} epochs: give one for each"
             )
-        if any(share < 0 or share > 1 for share in shares):
-            raise ValueError(f"layer {layer!r} has a share outside 0 to 1: give 0.25 for 25 %")
+        for share in shares:
+            if not 0 <= share <= 1:
+                raise ValueError(
+                    f"layer {layer!r} has the share {share:g}: give numbers from 0 to 1, 0.25 for 25 %"
+                )
     figure, axes = new_figure(8.4, 4.3)
     colours = matplotlib.colormaps["viridis"]
     top = max(0.05, max(max(shares) for shares in layers.values()))
@@ -82,8 +92,8 @@ def training_runs(
 
     ``runs`` maps a label to ``{"error": [one number a step], "zeros": [one share a step] or None}``. A
     label that begins with FP32, FP16 or BF16 gets that precision's colour and marker; a second run of the
-    same precision gets another line style. Raises ValueError where a list is empty or the two lists differ
-    in length.
+    same precision gets another line style. An error or a share that is NaN leaves a gap. Raises ValueError
+    where a list is empty, the two lists differ in length or a share is not from 0 to 1.
     """
     cleaned = {str(label): _run(str(label), run) for label, run in runs.items()}
     if not cleaned:
@@ -101,9 +111,11 @@ def training_runs(
     log = _reads_better_on_log([value for run in cleaned.values() for value in run["error"]])
     height = (lambda value: math.log2(value) if value > 0 else math.nan) if log else (lambda value: value)
     looks = _looks(cleaned)
+    last_step = max(len(run["error"]) for run in cleaned.values()) - 1
     for panel, key, convert in ((upper, "error", height), (lower, "zeros", float)):
         if key == "zeros" and not with_zeros:
             break
+        panel.update_datalim([(0, 0), (last_step, 0)], updatey=False)  # also where a line is all NaN
         ends = []
         for label, run in cleaned.items():
             if run[key] is None:
@@ -118,12 +130,12 @@ def training_runs(
             finite = [point for point in points if math.isfinite(point)]
             value = run[key][-1]
             text = f"{label}: {percent(value) if key == 'zeros' else number(float(f'{value:.2g}'))}"
-            ends.append((finite[-1] if finite else 0.0, text, looks[label]["color"]))
+            ends.append((finite[-1] if finite else math.nan, text, looks[label]["color"]))
         if key == "zeros":
             panel.set_ylim(-0.04, 1.06)
         elif not log:
             panel.set_ylim(bottom=0)
-        _label_ends(panel, max(len(run["error"]) for run in cleaned.values()) - 1, ends)
+        _label_ends(panel, last_step, ends)
     if log:
         _log2_ticks(upper)
     upper.set_ylabel(error_label)
@@ -140,9 +152,9 @@ def training_runs(
 def _run(label, run):
     if not isinstance(run, Mapping) or "error" not in run:
         raise ValueError(f'run {label!r} needs an entry "error": a list with one number a step')
-    error = [float(value) for value in run["error"]]
+    error = [as_float(value) for value in run["error"]]
     zeros = run.get("zeros")
-    zeros = None if zeros is None else [float(value) for value in zeros]
+    zeros = None if zeros is None else [as_float(value) for value in zeros]
     if not error:
         raise ValueError(f"run {label!r} has no step: its list of errors is empty")
     if zeros is not None and len(zeros) != len(error):
@@ -150,6 +162,11 @@ def _run(label, run):
             f"run {label!r} has {len(zeros)} shares of zeros for {len(error)} errors: give one a step, "
             "or None"
         )
+    for share in zeros or []:
+        if share < 0 or share > 1:
+            raise ValueError(
+                f"run {label!r} has the share of zeros {share:g}: give numbers from 0 to 1, 0.25 for 25 %"
+            )
     return {"error": error, "zeros": zeros}
 
 
@@ -185,15 +202,21 @@ def _log2_ticks(axes):
 
 
 def _label_ends(axes, x, ends):
-    """Write each line's label beside its end, moved apart where they would overlap."""
+    """Write each line's label beside its end, moved apart where they would overlap.
+
+    ``ends`` holds (height, label, colour); a height of NaN is a line that isn't there, and its label goes to
+    the bottom. If there isn't room for all, the first, the last and as many as fit between are labelled.
+    """
     figure_height = axes.figure.get_size_inches()[1] * axes.get_subplotspec().get_position(axes.figure).height
     low, high = axes.get_ylim()
     gap = (high - low) * 0.235 / max(figure_height, 0.5)  # the height of one line of text, in data units
-    places = spread([end for end, _, _ in ends], gap, low + gap / 2)
-    for (end, text, colour), place in zip(ends, places):
+    ends = _evenly(ends, max(2, int((high - low) / gap)))
+    heights = [low if math.isnan(end) else end for end, _, _ in ends]
+    places = spread(heights, gap, low + gap / 2, high - gap / 2)
+    for (end, text, colour), height, place in zip(ends, heights, places):
         axes.annotate(
             text,
-            (x, end),
+            (x, height),
             xytext=(1.03, (place - low) / (high - low)),
             textcoords="axes fraction",
             va="center",
@@ -201,15 +224,15 @@ def _label_ends(axes, x, ends):
             fontweight="bold",
             color=_legible(colour),
             annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 1,
-                "shrinkA": 2,
-                "shrinkB": 4,
-                "relpos": (0, 0.5),
-            },
+            arrowprops=None if math.isnan(end) else {**LEADER, "color": colour},
         )
+
+
+def _evenly(items, count):
+    """Return the items, or the first, the last and others evenly between them if there are over ``count``."""
+    if len(items) <= count:
+        return items
+    return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
 
 
 def _legible(colour):

@@ -5,7 +5,7 @@ import math
 
 import ipywidgets
 
-from amp_lessons.formats import FORMATS, FP16, bits_of, format_of, power_of_two, value_of
+from amp_lessons.formats import FORMATS, FP16, as_float, bits_of, format_of, power_of_two, value_of
 from amp_lessons.widgets.bit_text import bit_meaning, description_html
 from amp_lessons.widgets.explorer import Explorer
 from amp_lessons.widgets.number_text import number_from
@@ -29,13 +29,14 @@ class BitExplorer(Explorer):
     """Shows one number in FP32, FP16 or BF16, bit by bit.
 
     Controls: ``format_buttons``, ``number_field`` (text), ``bit_buttons`` (left to right) and ``presets``.
-    State: ``typed`` (the number asked for), ``bits`` ("0101...") and ``value`` (what PyTorch reads from
-    them).
+    State: ``text`` (the number asked for, as it was typed), ``typed`` (the same as a float), ``bits``
+    ("0101...") and ``value`` (what PyTorch reads from them).
     """
 
     def __init__(self, value: float | str = 1e-4, fmt: str = "fp16"):
         self.fmt = format_of(fmt)
-        self.typed = number_from(value if isinstance(value, str) else repr(float(value)))
+        self.text = value.strip() if isinstance(value, str) else repr(as_float(value))
+        self.typed = number_from(self.text)
         self.bits = bits_of(self.typed, self.fmt)
         self._writing = False
         self._buttons = {}
@@ -50,7 +51,7 @@ class BitExplorer(Explorer):
             style={"button_width": "5em"},
         )
         self.number_field = ipywidgets.Text(
-            value=value.strip() if isinstance(value, str) else f"{float(value)!r}",
+            value=self.text,
             continuous_update=False,
             description="number:",
             style={"description_width": "initial"},
@@ -92,13 +93,14 @@ class BitExplorer(Explorer):
     def set_number(self, text: str) -> None:
         """Do what typing into the field does: round the number to the format, or say what is wrong."""
         try:
-            self.typed = number_from(text)
+            typed = number_from(text)
         except ValueError as problem:
             self.message.value = (
                 '<div role="status" style="line-height:1.4"><b>Not changed.</b> '
                 f"{html.escape(str(problem))}</div>"
             )
             return
+        self.text, self.typed = text, typed
         self.bits = bits_of(self.typed, self.fmt)
         self._show_bits()
 
@@ -107,14 +109,14 @@ class BitExplorer(Explorer):
         flipped = "1" if self.bits[place] == "0" else "0"
         self.bits = self.bits[:place] + flipped + self.bits[place + 1 :]
         self.typed = self.value
-        self._write_field(repr(self.typed))
+        self.text = repr(self.typed)
         self._show_bits()
 
     def fallback_html(self) -> str:
         """Return the present bits and value as plain HTML."""
         sign, exponent, mantissa = _split(self.bits, self.fmt)
         return (
-            f"<p>The number {html.escape(self.number_field.value)} in {self.fmt.label}: "
+            f"<p>The number {html.escape(self.text)} in {self.fmt.label}: "
             f"sign <code>{sign}</code>, "
             f"exponent <code>{exponent}</code>, mantissa <code>{mantissa}</code>.</p>"
             + description_html(self.typed, self.bits, self.fmt)
@@ -123,19 +125,8 @@ class BitExplorer(Explorer):
 
     def _preset(self, text, words):
         button = ipywidgets.Button(description=text, tooltip=words, layout=ipywidgets.Layout(width="auto"))
-        button.on_click(lambda _: self._use_preset(text))
+        button.on_click(lambda _: self.set_number(text))
         return button
-
-    def _use_preset(self, text):
-        self._write_field(text)
-        self.set_number(text)
-
-    def _write_field(self, text):
-        self._writing = True  # the field's own observer must not read this back
-        try:
-            self.number_field.value = text
-        finally:
-            self._writing = False
 
     def _type_number(self, change):
         if not self._writing:
@@ -186,8 +177,16 @@ class BitExplorer(Explorer):
                     button.add_class("amp-bit-one")
                 else:
                     button.remove_class("amp-bit-one")
+        self._write_field()
         self.message.value = ""
         self.result.value = description_html(self.typed, self.bits, self.fmt)
+
+    def _write_field(self):
+        self._writing = True  # the field's own observer must not read this back
+        try:
+            self.number_field.value = self.text
+        finally:
+            self._writing = False
 
 
 def bit_explorer(value: float | str = 1e-4, fmt: str = "fp16") -> BitExplorer:

@@ -3,7 +3,16 @@
 import math
 
 from amp_lessons.figures.words import number, small_percent
-from amp_lessons.formats import Format, exact_text, neighbours, power_of_two, value_of
+from amp_lessons.formats import (
+    FP32,
+    Format,
+    exact_text,
+    neighbours,
+    power_of_two,
+    round_once,
+    round_to,
+    value_of,
+)
 
 _KINDS = {
     "normal": "normal number",
@@ -56,11 +65,21 @@ def rounding_text(typed: float, value: float, fmt: Format) -> str:
         return "NaN stays NaN"
     if typed == value:
         return f"{shown} is kept exactly"
+    twice = _rounded_twice_text(typed, value, fmt)
     if math.isinf(value):
-        return f"{shown} becomes {number(value)}: {fmt.label} ends at {number(fmt.largest)}"
+        return f"{shown} becomes {number(value)}: {fmt.label} ends at {number(fmt.largest)}{twice}"
     error = abs(value - typed)
     relative = small_percent(error / abs(typed))
-    return f"{shown} becomes {number_text(value)}: rounding error {number(error)}, relative {relative}"
+    return f"{shown} becomes {number_text(value)}: rounding error {number(error)}, relative {relative}{twice}"
+
+
+def _rounded_twice_text(typed, value, fmt):
+    """Return a sentence where PyTorch's way through FP32 ends at another number, else nothing."""
+    once = round_once(typed, fmt)
+    if once == value:
+        return ""
+    in_fp32 = number_text(round_to(typed, FP32))
+    return f". PyTorch rounds to FP32 first, to {in_fp32}; rounded once, it would become {number_text(once)}"
 
 
 def number_text(value: float) -> str:

@@ -16,7 +16,8 @@ def number_from(text: str) -> float:
     """Return the number written in ``text`` as a Python float.
 
     Knows decimals, powers (``**``, ``^`` or superscript digits), products, quotients and sums, with the usual
-    precedence, and ``inf`` and ``nan``. Raises ValueError with a message that says what is accepted.
+    precedence, and ``inf`` and ``nan``. Raises ValueError with a message that says what is accepted, also
+    for a number too large or too small for a Python float, which would make it infinity or 0.
     """
     plain = text.strip().lower()
     if not plain:
@@ -34,6 +35,10 @@ def number_from(text: str) -> float:
         raise ValueError(
             f"“{text.strip()}” is too large even for a Python float. Type inf, or a number below 1.8e308."
         ) from None
+    except _TooSmall:
+        raise ValueError(
+            f"“{text.strip()}” is too small even for a Python float. Type 0, or a number above 5e-324."
+        ) from None
     except ZeroDivisionError:
         raise ValueError(
             f"“{text.strip()}” divides by zero. Type inf for infinity, or another number."
@@ -42,6 +47,24 @@ def number_from(text: str) -> float:
 
 class _Unreadable(Exception):
     pass
+
+
+class _TooSmall(Exception):
+    pass
+
+
+def _infinity_is_meant(result, *operands):
+    """``result``, unless it is infinite only because a Python float ends there."""
+    if math.isinf(result) and not any(map(math.isinf, operands)):
+        raise OverflowError
+    return result
+
+
+def _zero_is_meant(result, *operands):
+    """``result``, unless it is 0 only because a Python float ends there."""
+    if result == 0 and all(operands) and not any(map(math.isinf, operands)):
+        raise _TooSmall
+    return result
 
 
 def _tokens(text):
@@ -75,20 +98,26 @@ class _Reader:
     def sum(self):
         value = self.product()
         while sign := self.next_is("+", "-"):
-            value = value + self.product() if sign == "+" else value - self.product()
+            term = self.product() if sign == "+" else -self.product()
+            value = _infinity_is_meant(value + term, value, term)
         return value
 
     def product(self):
         value = self.power()
         while sign := self.next_is("*", "/"):
-            value = value * self.power() if sign == "*" else value / self.power()
+            factor = self.power()
+            result = value * factor if sign == "*" else value / factor
+            value = _zero_is_meant(_infinity_is_meant(result, value, factor), value, factor)
         return value
 
     def power(self):
         if sign := self.next_is("+", "-"):
             return -self.power() if sign == "-" else self.power()
         base = self.atom()
-        return base ** self.power() if self.next_is("^") else base
+        if not self.next_is("^"):
+            return base
+        exponent = self.power()
+        return _zero_is_meant(base**exponent, base, exponent)  # Python itself raises OverflowError
 
     def atom(self):
         token = self.tokens.pop(0) if self.tokens else ""
@@ -96,6 +125,5 @@ class _Reader:
             return float(token)
         if not token or token in "+-*/^":
             raise _Unreadable
-        if math.isinf(float(token)):
-            raise OverflowError
-        return float(token)
+        written_zero = not re.search("[1-9]", token.partition("e")[0])
+        return _zero_is_meant(_infinity_is_meant(float(token)), 0.0 if written_zero else 1.0)
