@@ -12,9 +12,9 @@ import numpy
 import pytest
 import torch
 
-from amp_lessons import check
+from amp_lessons import check, hint
 from amp_lessons.exercises.guarded import KEPT, guarded
-from amp_lessons.exercises.time_limit import TookTooLong, call_within
+from amp_lessons.exercises.time_limit import TookTooLong, limited_to
 from tests import toy
 
 
@@ -91,6 +91,107 @@ def test_the_notebooks_settings_do_not_reach_the_answer():
             product = weight @ weight
         assert not torch.is_grad_enabled() and torch.is_autocast_enabled("cpu")
     assert product.requires_grad and product.dtype == torch.float32
+
+
+def test_every_setting_is_as_before():
+    before = sys.getrecursionlimit(), torch.get_num_threads()
+    with guarded():
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.autograd.set_detect_anomaly(True, check_nan=False)
+        torch.set_flush_denormal(True)
+        torch.set_default_device("meta")
+        torch.set_num_threads(before[1] + 1)
+        sys.setrecursionlimit(before[0] + 1)
+    assert torch.get_deterministic_debug_mode() == 0
+    assert not torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+    assert torch.tensor(2.0**-126) / 2 > 0
+    assert torch.get_default_device() == torch.device("cpu")
+    assert (sys.getrecursionlimit(), torch.get_num_threads()) == before
+
+
+def test_a_default_device_left_on_in_the_notebook_does_not_reach_the_answer(teach):
+    teach(toy.lesson())
+    torch.set_default_device("meta")
+    try:
+        verdict = check("halve", toy.run_cell("def halve(x): return torch.tensor(x / 2)"))
+        assert torch.get_default_device() == torch.device("meta")
+    finally:
+        torch.set_default_device(None)
+    assert verdict.outcome == "correct"
+
+
+def test_what_it_displays_is_counted_and_kept_apart(teach, notebook, capsys):
+    teach(toy.lesson())
+    source = """
+from IPython.display import clear_output, display
+import matplotlib.pyplot as plt
+def halve(x):
+    display(x)
+    clear_output()
+    plt.figure()
+    return x / 2
+"""
+    verdict = check("halve", toy.run_cell(source))
+    assert verdict.outcome == "correct"
+    assert "It displayed 4 things" in verdict.printed  # a value and a figure, in each of two tests
+    assert capsys.readouterr() == ("", "")
+    assert sys.modules["matplotlib.pyplot"].get_fignums() == []
+    notebook.run_cell("from IPython.display import display; display(3)")
+    assert "3" in capsys.readouterr().out
+
+
+def test_a_figure_from_before_stays_open():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    mine = pyplot.figure()
+    with guarded() as printed:
+        pyplot.figure()
+    assert pyplot.get_fignums() == [mine.number]
+    pyplot.close(mine)
+    assert printed.text == "It displayed 1 thing, not shown here."
+
+
+@pytest.mark.parametrize("name", ["exit", "quit"])
+def test_exit_ends_only_the_answer(name, teach, notebook):
+    teach(toy.lesson())
+    asked = []
+    notebook.ask_exit = lambda: asked.append(name)
+    notebook.run_cell(f"def halve(x):\n    {name}()")
+    verdict = check("halve")
+    assert "SystemExit" in repr(verdict) and verdict.points == 0
+    assert asked == []
+    notebook.ask_exit()
+    assert asked == [name]
+
+
+def test_half_a_character_is_no_end_of_the_verdict(teach):
+    teach(toy.lesson())
+    for body in ("print('\\ud83d')", "raise ValueError('\\ud83d')"):
+        verdict = check("halve", toy.run_cell(f"def halve(x):\n    {body}\n    return x / 2"))
+        assert r"\ud83d" in repr(verdict)
+        assert r"\ud83d" in verdict._repr_mimebundle_()["text/html"]
+        (repr(verdict) + str(verdict._repr_mimebundle_())).encode()
+    panel = check("\ud83d", {}), hint("\ud83d")
+    "".join(each._repr_mimebundle_()["text/html"] + repr(each) for each in panel).encode()
+
+
+def test_an_interrupt_beside_the_answer_leaves_no_setting_changed():
+    class Stops:
+        def __enter__(self):
+            signal.raise_signal(signal.SIGINT)
+
+        def __exit__(self, *_):
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with limited_to(5) as call, Stops(), guarded():
+        call(lambda: torch.set_default_dtype(torch.float64))
+    assert torch.get_default_dtype() == torch.float32
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def call_within(function, seconds):
+    with limited_to(seconds) as call:
+        return call(function)
 
 
 def endless():

@@ -34,7 +34,15 @@ def test_reset_gives_the_stub():
 @pytest.mark.parametrize("ask", [hint, reset, amp_lessons.solution, quick_check])
 def test_an_unknown_id_names_the_nearest(ask):
     assert "The nearest:" in repr(ask("halv"))
-    assert "in quotes" in repr(ask(3))
+    for nothing in (ask(), ask(None), ask(3), ask(b"halve")):
+        assert "in quotes" in repr(nothing)
+
+
+def test_an_exercise_and_a_quick_check_are_told_apart():
+    for ask in (check, hint, reset, amp_lessons.solution):
+        said = repr(ask("how-many-halves"))
+        assert 'is a quick check: run `quick_check("how-many-halves")`' in said and "nearest" not in said
+    assert 'is an exercise: run `check("halve")`' in repr(quick_check("halve"))
 
 
 def test_buttons_answer_in_words():

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from amp_lessons import check
-from amp_lessons.exercises import catalogue, expect
+from amp_lessons.exercises import catalogue, expect, watch
 from amp_lessons.exercises.exercise import Test
 from tests import toy
 
@@ -48,6 +48,15 @@ ANSWERS = {  # source of an answer cell -> points and a part of the message
         0.0,
         "E (its text can't be read)",
     ),
+    "class E(Exception):\n    def __str__(self):\n        raise SystemExit\ndef halve(x):\n    raise E": (
+        0.0,
+        "E (its text can't be read)",
+    ),
+    "class R:\n    def __repr__(self):\n        raise SystemExit\ndef halve(x):\n    return [R()]": (
+        0.0,
+        "yours is a list (a list whose text can't be read)",
+    ),
+    "from fractions import Fraction\ndef halve(x):\n    return Fraction(x, 2)": (1.5, "x / 2 is half of x"),
     "class R:\n    def __repr__(self):\n        raise ValueError\ndef halve(x):\n    return R()": (
         0.0,
         "yours is a R (<R instance>).",
@@ -204,6 +213,7 @@ def test_several_names_partly_done(teach):
         ("zzz", "no exercise `zzz`"),
         ("<script>", "no exercise"),
         (None, 'in quotes, for example "halve"'),
+        (b"halve", "in quotes"),
         (3.5, "in quotes"),
         (toy.exercise, "in quotes"),
     ],
@@ -218,6 +228,49 @@ def test_a_function_in_place_of_its_id(teach):
     teach(toy.lesson(toy.exercise("other", "def other(): ..."), toy.exercise()))
     namespace = toy.run_cell("def halve(x): return x / 2")
     assert 'for example "halve"' in repr(check(namespace["halve"], namespace))
+
+
+def test_the_name_of_a_function_in_place_of_the_id(teach):
+    teach(toy.lesson(toy.exercise("other", "def other(): ..."), toy.exercise("by-two")))
+    assert "The nearest: `by-two`." in repr(check("halve", {}))
+
+
+def test_no_id_at_all():
+    verdict = check()
+    assert_sound(verdict)
+    assert 'in quotes, for example "halve"' in repr(verdict)
+
+
+@pytest.mark.parametrize("raises", [ValueError, SystemExit])
+def test_an_id_that_fights_back_is_no_error(raises):
+    class Id:
+        def __repr__(self):
+            raise raises
+
+        __str__ = __hash__ = __repr__
+
+        def __getattr__(self, name):
+            raise raises
+
+    assert_sound(check(Id(), {}))
+
+
+def test_a_stop_at_any_moment_is_a_verdict(monkeypatch):
+    def stopped():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "start", stopped)
+    assert "You stopped the check" in repr(check("halve", {}))
+
+
+def test_an_answer_that_checks_itself_does_not_hang(teach):
+    teach(toy.lesson(toy.exercise(seconds=0.5)))
+    source = "from amp_lessons import check\ndef halve(x):\n    print(check('halve'))\n    return x / 2"
+    verdict = check("halve", toy.run_cell(source))
+    assert verdict.outcome == "correct"
+    assert "check can't be called inside an answer" in verdict.printed
+    verdict = check("halve", toy.run_cell(source.replace("print", "while True: print")))
+    assert "ran for more than" in repr(verdict)
 
 
 def test_a_fault_of_ours_is_a_verdict(monkeypatch):

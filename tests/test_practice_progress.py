@@ -142,6 +142,44 @@ def test_what_could_not_be_saved_is_saved_later(home):
     assert progress_file.read(MOST).points == {"halve": 1.5}
 
 
+def test_what_is_not_saved_is_said_and_saved_with_the_next_result(home):
+    home.parent.joinpath("gone").mkdir()
+    home.symlink_to("gone/x/y")  # a folder that can't be made
+    assert "Progress can't be saved" in check("halve", toy.run_cell(RIGHT)).note
+    panel = repr(progress())
+    assert "✓ Halve it" in panel and "Kept in" not in panel
+    assert f"1 result of this session is not saved in {progress_file.path()}" in panel
+    assert check("third", toy.run_cell(HALF)).note
+    assert "2 results of this session are not saved" in repr(progress())
+    home.unlink()
+    assert check("second", {"second": 1}).note == ""
+    assert progress_file.unsaved == {}
+    assert progress_file.read({"halve": 1.5, "second": 1.5, "third": 1.5}).points == {
+        "halve": 1.5,
+        "third": 1.0,
+        "second": 0.0,
+    }
+    assert "Kept in" in repr(progress())
+
+
+def test_a_check_with_nothing_new_saves_what_is_not_saved(home):
+    check("third", toy.run_cell(RIGHT))
+    home.rename(home.with_name("aside"))
+    home.write_text("")
+    check("halve", toy.run_cell(RIGHT))
+    home.unlink()
+    home.with_name("aside").rename(home)
+    check("third", toy.run_cell(RIGHT))
+    assert progress_file.unsaved == {}
+    assert progress_file.read(MOST).points == {"halve": 1.5}
+
+
+def test_a_relative_home_is_shown_in_full(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AMP_LESSONS_HOME", "here")
+    assert f"Kept in {tmp_path / 'here' / 'progress.jsonl'}" in repr(progress())
+
+
 def test_two_processes_write_at_once(home):
     code = """
 import sys
@@ -185,6 +223,40 @@ def test_results_come_back_from_saved_notebooks(tmp_path):
         "third": 1.5,
     }
     assert "0 new results" in repr(rebuild_progress([folder / "a.ipynb", folder / "b.ipynb"]))
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        3,
+        {"outputs": None},
+        {"outputs": 3},
+        {"outputs": ["x"]},
+        {"outputs": [{"data": None}]},
+        {"outputs": [{"data": {JSON_TYPE: "{x"}}]},
+        {"outputs": [{"data": {JSON_TYPE: [1, 2]}}]},
+        {"outputs": [{"data": {JSON_TYPE: {"exercise": "halve", "points": 10**400}}}]},
+    ],
+)
+def test_a_malformed_output_leaves_the_others(malformed, tmp_path):
+    good = {"outputs": [{"data": {JSON_TYPE: {"exercise": "halve", "points": 1}}}]}
+    text = json.dumps({"cells": [malformed, good, malformed]})
+    (tmp_path / "a.ipynb").write_text(text, encoding="utf-8-sig")
+    assert "halve: 1 of 1.5 points" in repr(rebuild_progress(tmp_path))
+    assert progress_file.read(MOST).points == {"halve": 1.0}
+
+
+@pytest.mark.parametrize("place", [None, 3, b"saved", {"saved": 1}, [None], [["a.ipynb", 3]]])
+def test_rebuilding_from_no_place_says_what_to_give(place):
+    assert 'in quotes, for example rebuild_progress("my_lessons")' in repr(rebuild_progress(place))
+
+
+def test_rebuilding_from_odd_places_says_so(tmp_path):
+    assert 'in quotes, for example rebuild_progress("my_lessons")' in repr(rebuild_progress())
+    for place in ("~nobody-of-this-name/x", "nul\0", "half \ud83d", "long" * 9999):
+        panel = rebuild_progress(place)
+        assert "skipped" in repr(panel)
+        (repr(panel) + panel._repr_mimebundle_()["text/html"]).encode()
 
 
 def test_rebuilding_from_nothing_says_so(tmp_path):

@@ -45,6 +45,49 @@ def test_after_a_failed_cell_an_older_definition_is_not_graded(failing, said, no
     assert check("halve").outcome == "correct"
 
 
+BROKEN = "def halve(x):\n    return x = 3"
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        "Def halve(x):\n    return 2 * x",
+        "halve(x):\n    return 2 * x",
+        "}def halve(x):\n    return 2 * x",
+        "    def halve(x):\n        return x = 3",
+        "    def halve(x):\n        return 2 * x\n    1 / 0",
+        ">>> def halve(x):\n...     return x = 3",
+        'hint("halve")\n' + BROKEN,
+        BROKEN + '\nsolution("halve")',
+        "%%time\n" + BROKEN,
+        "%%time\nhalve = 1 +",
+        "try:\n    1 / 0\nexcept ZeroDivisionError:\n    halve = 1 / 0",
+    ],
+)
+def test_a_failed_answer_cell_is_known_however_it_is_written(failing, notebook):
+    notebook.run_cell(RIGHT)
+    notebook.run_cell(failing)
+    assert "Your answer cell failed" in repr(check("halve"))
+    notebook.run_cell(RIGHT)
+    assert check("halve").outcome == "correct"
+
+
+def test_a_slip_in_another_cell_that_uses_the_answer_says_what_to_do(notebook):
+    notebook.run_cell(RIGHT)
+    notebook.run_cell("print(halve(8)")
+    assert "Is that another cell? Then run your answer cell again." in repr(check("halve"))
+    notebook.run_cell(RIGHT)
+    notebook.run_cell('print(check("halve")')
+    notebook.run_cell("%%html\n<p>halve</p>")
+    assert check("halve").outcome == "correct"
+    assert watch.own_source(["halve"]) == RIGHT
+
+
+def test_a_slip_below_a_magic_is_shown_with_its_own_line(notebook):
+    notebook.run_cell("%%time\ndef halve(x) return x")
+    assert "In line 1: `def halve(x) return x`" in repr(check("halve"))
+
+
 def test_a_first_cell_that_failed_is_not_called_unattempted(notebook):
     notebook.run_cell("def halve(x) return x")
     assert check("halve").outcome == "not yet"
@@ -98,3 +141,23 @@ def test_the_solution_stands_beside_the_learners_own(notebook, monkeypatch, tmp_
     assert "return '<b>'" in repr(panel) and "return x * 0.5" in repr(panel)
     html = panel._repr_mimebundle_()["text/html"]
     assert "&lt;b&gt;" in html and "<b>" not in html
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        'hint("halve")\n' + RIGHT,
+        RIGHT + '\ncheck("halve")',
+        "    def halve(x):\n        return x / 2",
+        ">>> def halve(x):\n...     return x / 2",
+        "%%time\n" + RIGHT,
+    ],
+)
+def test_the_learners_own_is_known_however_the_cell_is_written(answer, notebook, monkeypatch, tmp_path):
+    notebook.run_cell("from amp_lessons import hint")
+
+    monkeypatch.setattr(helping, "solutions_folder", tmp_path)
+    notebook.run_cell(answer)
+    assert check("halve").outcome == "correct"
+    (tmp_path / "lesson_01_toy.py").write_text("# %% halve\nhalve = 0")
+    assert answer in repr(solution("halve"))

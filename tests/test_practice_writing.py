@@ -1,6 +1,8 @@
 """What a lesson's author meets: validation, stubs, expect, the catalogue, percent scripts."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy
 import pytest
@@ -98,6 +100,10 @@ HALF = torch.tensor(0.5, dtype=torch.float16)
         (expect.number, 3, 3.0),
         (expect.number, HALF.requires_grad_(), 0.5),
         (expect.number, numpy.float32(0.5), 0.5),
+        (expect.number, numpy.longdouble(2), 2.0),
+        (expect.number, Fraction(1, 2), 0.5),
+        (expect.number, Fraction(-(10**400)), -math.inf),
+        (expect.number, Decimal("0.5"), 0.5),
         (expect.number, 10**400, math.inf),
         (expect.number, -(10**400), -math.inf),
         (expect.integer, torch.tensor([[7]]), 7),
@@ -105,6 +111,8 @@ HALF = torch.tensor(0.5, dtype=torch.float16)
         (expect.dictionary, {"a": 1}, {"a": 1}),
         (expect.sequence, (1, 2), [1, 2]),
         (expect.is_nan, torch.tensor(math.nan), True),
+        (expect.is_nan, numpy.longdouble("nan"), True),
+        (expect.is_nan, Decimal("nan"), True),
         (expect.is_nan, "nan", False),
         (expect.is_nan, None, False),
     ],
@@ -123,7 +131,10 @@ def test_expect_gives_a_plain_value(function, value, plain):
             "it should be one value; yours is tensor",
         ),
         (lambda: expect.boolean(..., "it"), "it is still `...`"),
-        (lambda: expect.number(None, "it"), "it is None. Is there a `return` missing?"),
+        (lambda: expect.number(None, "it(2)"), "it(2) is None. Is there a `return` missing?"),
+        (lambda: expect.number(None, "it"), "it is None: no value yet."),
+        (lambda: expect.number(Decimal("nan"), "it"), "yours is NaN"),
+        (lambda: expect.number(numpy.bool_(True), "it"), "should be a number"),
         (lambda: expect.number(True, "it"), "it should be a number; yours is a bool (True)."),
         (lambda: expect.number(1j, "it"), "yours is a complex (1j)"),
         (lambda: expect.number(torch.tensor(math.nan), "it"), "yours is NaN"),

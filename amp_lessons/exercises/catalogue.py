@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 
 from amp_lessons.exercises.exercise import Lesson
+from amp_lessons.exercises.shown import cut
 
 
 class UnknownId(LookupError):
@@ -56,22 +57,28 @@ class Catalogue:
         return isinstance(exercise_id, str) and exercise_id in self._exercises
 
     def _find(self, wanted, known, what):
-        if not isinstance(wanted, str):
-            raise UnknownId(self._not_a_text(wanted, known, what))
-        if wanted in known:
+        if isinstance(wanted, str) and wanted in known:
             return known[wanted]
-        tidy = wanted.strip().lower().replace("_", "-").replace(" ", "-")
-        near = difflib.get_close_matches(tidy, known, n=3, cutoff=0.5) or list(known)[:3]
-        message = f"There is no {what} `{wanted[:80]}`."
-        if near:
-            message += " The nearest: " + ", ".join(f"`{each}`" for each in near) + "."
-        raise UnknownId("\n".join([message, *self.faults]))
+        raise UnknownId("\n".join([self._advice(wanted, known, what), *self.faults]))
 
-    def _not_a_text(self, wanted, known, what):
-        name = getattr(wanted, "__name__", None)
-        meant = [each for each, (entry, _) in known.items() if name in getattr(entry, "names", ())]
-        example = (meant or list(known) or ["flush-to-zero"])[0]
-        return f'Give the {what}\'s id in quotes, for example "{example}".'
+    def _advice(self, wanted, known, what):
+        if not isinstance(wanted, str):
+            meant = _defining(getattr(wanted, "__name__", None), known)
+            example = (meant or list(known) or ["flush-to-zero"])[0]
+            return f'Give the {what}\'s id in quotes, for example "{example}".'
+        if wanted in self._quick_checks:
+            return f'`{wanted}` is a quick check: run `quick_check("{wanted}")`.'
+        if wanted in self._exercises:
+            return f'`{wanted}` is an exercise: run `check("{wanted}")`.'
+        tidy = wanted.strip().lower().replace("_", "-").replace(" ", "-")
+        near = _defining(wanted, known) or difflib.get_close_matches(tidy, known, n=3, cutoff=0.5)
+        listed = ", ".join(f"`{each}`" for each in near or list(known)[:3])
+        return f"There is no {what} `{cut(wanted, 80)}`." + (f" The nearest: {listed}." if listed else "")
+
+
+def _defining(name, known):
+    """The ids of those exercises that ask for a function or a variable of this name."""
+    return [each for each, (entry, _) in known.items() if name in getattr(entry, "names", ())]
 
 
 @functools.cache

@@ -8,22 +8,26 @@ from amp_lessons.exercises import catalogue, progress_file, watch
 from amp_lessons.exercises.answer import Answer, ToDo, names_left
 from amp_lessons.exercises.exercise import NotYet
 from amp_lessons.exercises.faults import fault_in_words, is_stubs_own, kind_and_text
-from amp_lessons.exercises.guarded import guarded, seed
+from amp_lessons.exercises.guarded import guarded
 from amp_lessons.exercises.panel import number, plural
+from amp_lessons.exercises.settings import seed
 from amp_lessons.exercises.shown import shown
-from amp_lessons.exercises.time_limit import TookTooLong, call_within
+from amp_lessons.exercises.time_limit import INTERRUPTS, TookTooLong, is_inside, limited_to
 from amp_lessons.exercises.verdict import Result, Verdict
 
 _STOPPED = "You stopped the check before it was done."
+_NESTED = "check can't be called inside an answer. Put it in a cell of its own, below the answer."
 
 
-def check(exercise_id, namespace=None):
+def check(exercise_id=None, namespace=None):
     """Check the answer to an exercise and return a Verdict. Never raises.
 
     `namespace` is a dict of the names to look in; left out, it is the notebook's, or the caller's globals.
     """
-    title = f"check({shown(exercise_id)})"
+    outcome = "not yet"
     try:
+        if is_inside(sys._getframe()):
+            return Verdict("", "check", "not attempted", 0.0, message=_NESTED)
         if namespace is None:
             shell = watch.notebook()
             namespace = shell.user_ns if shell else sys._getframe(1).f_globals
@@ -31,14 +35,15 @@ def check(exercise_id, namespace=None):
         exercise = catalogue.current().exercise(exercise_id)
         return _saved(exercise, _verdict(exercise, namespace))
     except catalogue.UnknownId as unknown:
-        return Verdict("", title, "not attempted", 0.0, message=str(unknown))
+        outcome, message = "not attempted", str(unknown)
     except KeyboardInterrupt:
-        return Verdict("", title, "not yet", 0.0, message=_STOPPED)
-    except Exception as fault:
+        message = _STOPPED
+    except BaseException as fault:  # SystemExit too: a check must not end the notebook
         message = (
             f"The check itself failed, which is no fault of yours: {kind_and_text(fault)}. Please report it."
         )
-        return Verdict("", title, "not yet", 0.0, message=message)
+    title = f"check({shown(exercise_id)})" if type(exercise_id) is str else "check"
+    return Verdict("", title, outcome, 0.0, message=message)
 
 
 def _verdict(exercise, namespace):
@@ -51,9 +56,9 @@ def _verdict(exercise, namespace):
         return Verdict(**start, outcome="not yet", results=_all_failed(exercise, message))
     if left == to_fill:
         return Verdict(**start, outcome="not attempted", results=_all_failed(exercise, _to_do(exercise)))
-    with guarded() as printed:
-        run = _Run(exercise, namespace)
-        run.all_tests()
+    run = _Run(exercise, namespace)
+    with limited_to(exercise.seconds) as call, guarded() as printed:
+        run.all_tests(call)
     left |= run.left
     if left >= to_fill and not any(result.passed for result in run.results):
         outcome = "not attempted"
@@ -73,9 +78,9 @@ class _Run:
         self.results = []
         self.left = set()  # names that turned out to be still to do
 
-    def all_tests(self):
+    def all_tests(self, call):
         try:
-            call_within(self._each_test, self.exercise.seconds)
+            call(self._each_test)
             return
         except TookTooLong:
             seconds = plural(self.exercise.seconds, "second")
@@ -105,7 +110,7 @@ class _Run:
             return _failed(test, to_do.message)
         except NotYet as not_yet:
             return _failed(test, not_yet.message, not_yet.mistake)
-        except (TookTooLong, KeyboardInterrupt):
+        except INTERRUPTS:
             raise
         except BaseException as error:  # SystemExit too: an answer must not end the notebook
             name = is_stubs_own(error, self.namespace)

@@ -5,7 +5,9 @@ with the learner's own value in the message. Types are asked first and tensors a
 an object with an `__eq__` or `__class__` of its own has no say.
 """
 
+import decimal
 import math
+import numbers
 import sys
 
 import torch
@@ -24,25 +26,21 @@ def boolean(value, what):
 
 def number(value, what):
     """A float from a real number, a real tensor with one element or a NumPy number. NaN is refused."""
-    plain = _plain(value, what)
-    if type(plain) is bool or not issubclass(type(plain), (int, float)):
+    result = _real(_plain(value, what))
+    if result is None:
         raise NotYet(f"{what} should be a number; yours is {kind_and_value(value)}.")
-    try:
-        result = float.__float__(plain) if issubclass(type(plain), float) else float(int.__int__(plain))
-    except OverflowError:
-        result = math.inf if int.__gt__(plain, 0) else -math.inf
     if math.isnan(result):
         raise NotYet(f"{what} should be a number; yours is NaN, which is not equal to anything.")
     return result
 
 
 def is_nan(value):
-    """Whether `value` is NaN: a float, a NumPy number or a tensor with one element. Raises nothing."""
+    """Whether `value` is NaN: a real number, a NumPy number or a tensor with one element."""
     try:
-        plain = _plain(value, "")
+        real = _real(_plain(value, ""))
     except NotYet:
         return False
-    return issubclass(type(plain), float) and float.__ne__(plain, plain)
+    return real is not None and math.isnan(real)
 
 
 def integer(value, what):
@@ -130,7 +128,9 @@ def _plain(value, what):
     if value is ...:
         raise NotYet(f"{what} is still `...`: put your answer there.")
     if value is None:
-        raise NotYet(f"{what} is None. Is there a `return` missing?")
+        if "(" in what:
+            raise NotYet(f"{what} is None. Is there a `return` missing?")
+        raise NotYet(f"{what} is None: no value yet. (`print(...)`, for one, shows a value and gives None.)")
     if issubclass(type(value), torch.Tensor):
         if value.numel() != 1:
             raise NotYet(f"{what} should be one value; yours is {shown(value)}.")
@@ -141,6 +141,19 @@ def _plain(value, what):
             raise NotYet(f"{what} should be one value; yours is an array of shape {value.shape}.")
         return value.item()
     return value
+
+
+def _real(plain):
+    """A float from a real number of any kind (Fraction and Decimal too), or None from anything else."""
+    kind = type(plain)
+    if kind is bool or not issubclass(kind, (numbers.Real, decimal.Decimal)):
+        return None
+    if issubclass(kind, float):
+        return float.__float__(plain)
+    try:
+        return float(int.__int__(plain) if issubclass(kind, int) else plain)
+    except OverflowError:
+        return math.inf if plain > 0 else -math.inf
 
 
 def _listed(plain):

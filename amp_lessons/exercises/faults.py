@@ -6,6 +6,7 @@ import linecache
 import torch
 
 from amp_lessons.exercises.shown import cut, kind_and_value
+from amp_lessons.exercises.time_limit import INTERRUPTS
 
 _SET_UP = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
 _SET_UP_NAMES = {
@@ -39,7 +40,9 @@ def kind_and_text(error):
     kind = type(error).__name__
     try:
         text = str(error).strip()
-    except Exception:  # a learner's own __str__ may do anything
+    except INTERRUPTS:
+        raise
+    except BaseException:  # a learner's own __str__ may do anything
         return f"{kind} (its text can't be read)"
     if isinstance(error, NameError) and _name(error) in {*_SET_UP, *_SET_UP_NAMES}:
         text += ". Run the set-up cell at the top of the notebook first"

@@ -2,18 +2,22 @@
 
 import contextlib
 import io
-import random
 import sys
 import warnings
 
-import torch
+from amp_lessons.exercises.displays import displays_counted
+from amp_lessons.exercises.panel import plural
+from amp_lessons.exercises.settings import random_states_kept, settings_kept
 
 KEPT = 2000  # characters of output that are kept
 KEPT_WARNINGS = 5
 
 
 class Printed(io.TextIOBase):
-    """Stands in for sys.stdout and sys.stderr: keeps the first characters and counts the rest."""
+    """Stands in for sys.stdout and sys.stderr: keeps the first characters and counts the rest.
+
+    `displayed` counts what was not printed but displayed.
+    """
 
     encoding = "utf-8"
     errors = "replace"
@@ -22,6 +26,7 @@ class Printed(io.TextIOBase):
         self._parts = []
         self._kept = 0
         self.total = 0
+        self.displayed = 0
         self._afterwards = None
 
     def write(self, text):
@@ -34,6 +39,10 @@ class Printed(io.TextIOBase):
             self._parts.append(part)
             self._kept += len(part)
         return len(text)
+
+    def count_displayed(self):
+        """Takes note that one thing was displayed."""
+        self.displayed += 1
 
     def flush(self):
         if self._afterwards is not None:
@@ -51,33 +60,32 @@ class Printed(io.TextIOBase):
 
     @property
     def text(self):
-        """What was kept, with a last line that says how much was not."""
+        """What was kept, with last lines that say what was not."""
         kept = "".join(self._parts)
         if self.total > self._kept:
             kept += f"\n… and {self.total - self._kept:,} more characters"
+        if self.displayed:
+            kept += "\n" if kept and not kept.endswith("\n") else ""
+            kept += f"It displayed {plural(self.displayed, 'thing')}, not shown here."
         return kept
 
 
 @contextlib.contextmanager
 def guarded():
-    """A `with` block around a learner's code; gives a Printed that collects what the code prints and warns.
+    """A `with` block around a learner's code; gives a Printed that collects what it prints and warns.
 
-    Inside, autocast is off, gradients are on and the default dtype is float32. These, the random states of
-    torch, Python and NumPy, and the default device are afterwards as they were.
+    What it displays is counted. Inside, torch is set as in a new notebook (see settings_kept). Afterwards the
+    settings and the random states are as they were.
     """
     printed = Printed()
-    with _streams(printed), _warnings(printed), _random_states(), _torch_settings():
+    with (
+        _streams(printed),
+        _warnings(printed),
+        random_states_kept(),
+        settings_kept(),
+        displays_counted(printed.count_displayed),
+    ):
         yield printed
-
-
-def seed():
-    """Seed torch, Python and NumPy, so that the same answer gets the same verdict."""
-    random.seed(0)
-    torch.default_generator.manual_seed(0)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(0)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(0)
 
 
 @contextlib.contextmanager
@@ -105,59 +113,3 @@ def _warnings(printed):
         warnings.simplefilter("default")
         warnings.showwarning = keep
         yield
-
-
-@contextlib.contextmanager
-def _random_states():
-    python, cpu = random.getstate(), torch.default_generator.get_state()
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
-    numpy = sys.modules.get("numpy")
-    numpys = numpy.random.get_state() if numpy else None
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        torch.default_generator.set_state(cpu)
-        if cuda is not None:
-            torch.cuda.set_rng_state_all(cuda)
-        if numpys is not None:
-            numpy.random.set_state(numpys)
-
-
-@contextlib.contextmanager
-def _torch_settings():
-    gradients, dtype, device = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_default_device()
-    autocast = {kind: _autocast(kind) for kind in _kinds()}
-    cache, depth = torch.is_autocast_cache_enabled(), _autocast_depth()
-    torch.set_grad_enabled(True)
-    torch.set_default_dtype(torch.float32)
-    for kind in autocast:
-        torch.set_autocast_enabled(kind, False)
-    try:
-        yield
-    finally:
-        torch.set_grad_enabled(gradients)
-        torch.set_default_dtype(dtype)
-        if torch.get_default_device() != device:
-            torch.set_default_device(device)
-        for kind, (enabled, kind_dtype) in autocast.items():
-            torch.set_autocast_enabled(kind, enabled)
-            torch.set_autocast_dtype(kind, kind_dtype)
-        torch.set_autocast_cache_enabled(cache)
-        for _ in range(_autocast_depth() - depth):  # an answer may enter autocast and never leave
-            torch.autocast_decrement_nesting()
-        torch.clear_autocast_cache()
-
-
-def _kinds():
-    return ("cpu", "cuda", "mps") if torch.backends.mps.is_available() else ("cpu", "cuda")
-
-
-def _autocast(kind):
-    return torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
-
-
-def _autocast_depth():
-    depth = torch.autocast_increment_nesting() - 1
-    torch.autocast_decrement_nesting()
-    return depth

@@ -16,7 +16,7 @@ def _for_known(show):
     """Turn an unknown id into a panel that names the nearest."""
 
     @functools.wraps(show)
-    def wrapped(exercise_id):
+    def wrapped(exercise_id=None):
         try:
             return show(catalogue.current().exercise(exercise_id))
         except catalogue.UnknownId as unknown:

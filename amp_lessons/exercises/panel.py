@@ -16,7 +16,7 @@ class Panel:
 
     def __init__(self, body_html, text, style="help"):
         self.html = framed(body_html, style)
-        self.text = text
+        self.text = sendable(text)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/html": self.html, "text/plain": self.text}
@@ -28,11 +28,16 @@ class Panel:
 def framed(body_html, style):
     """`body_html` behind a line in the colour of `style`. The text keeps the notebook's own colour."""
     colour = STYLE[style][2]
-    return (
+    return sendable(
         f'<div style="border-left:5px solid {colour};padding:0.3em 0 0.3em 0.9em;margin:0.3em 0;'
         'max-width:60em;line-height:1.45;color:var(--jp-ui-font-color1, inherit)">'
         f"{body_html}</div>"
     )
+
+
+def sendable(text):
+    """`text` with half characters (lone surrogates), which no message can carry, written as in "\\ud83d"."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def paragraph(text):

@@ -1,6 +1,6 @@
 """The learner's file of results: JSON lines that are only ever appended.
 
-Two notebooks may write at once: a line goes out in one write to the file's end. A line that can't be read is
+Two notebooks may write at once: lines go out in one write to the file's end. A line that can't be read is
 skipped, counted and kept.
 """
 
@@ -14,7 +14,7 @@ import pathlib
 NAME = "progress.jsonl"
 LONGEST_LINE = 10_000  # bytes; ours have about 150
 
-unsaved = {}  # exercise id -> points: what this session could not write, shown all the same
+unsaved = {}  # exercise id -> (points, most points): what could not be written yet, shown all the same
 
 
 class CannotSave(Exception):
@@ -35,7 +35,7 @@ def path():
     """Where the file is: in $AMP_LESSONS_HOME if that is set, else in the user's data folder."""
     home = os.environ.get("AMP_LESSONS_HOME")
     if home:
-        return pathlib.Path(home).expanduser() / NAME
+        return pathlib.Path(home).expanduser().absolute() / NAME
     import platformdirs
 
     return pathlib.Path(platformdirs.user_data_dir("amp_lessons", appauthor=False)) / NAME
@@ -52,7 +52,7 @@ def read(exercise_points):
         pass
     except Exception as error:
         known.trouble = _reason(error)
-    for exercise, points in unsaved.items():
+    for exercise, (points, _) in unsaved.items():
         if exercise in exercise_points:
             known.points[exercise] = max(points, known.points.get(exercise, 0.0))
             known.last = exercise
@@ -60,32 +60,43 @@ def read(exercise_points):
 
 
 def save(exercise, points, most, known):
-    """Append a result if it is new or better, or keep it for this session. CannotSave says why not."""
-    if exercise in unsaved:
-        points = max(points, unsaved[exercise])
-    elif exercise in known.points and points <= known.points[exercise]:
+    """Append a result if it is new or better, and all that is unsaved. CannotSave says why not."""
+    if exercise not in known.points or points > known.points[exercise]:
+        unsaved.pop(exercise, None)
+        unsaved[exercise] = (points, most)  # the latest stands last
+    if not unsaved:
         return
+    try:
+        _append(path(), b"".join(_line(each, *result) for each, result in unsaved.items()))
+    except Exception as error:
+        raise CannotSave(_reason(error)) from error
+    unsaved.clear()
+
+
+def where():
+    """Where the file is, for showing: its path, or its name where that can't be told."""
+    try:
+        return path()
+    except Exception:
+        return NAME
+
+
+def _line(exercise, points, most):
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     line = {"schema": 1, "time": now, "exercise": exercise, "points": points, "out_of": most}
-    try:
-        _append(path(), json.dumps(line, allow_nan=False).encode() + b"\n")
-    except Exception as error:
-        unsaved.pop(exercise, None)
-        unsaved[exercise] = points  # the latest stands last
-        raise CannotSave(_reason(error)) from error
-    unsaved.pop(exercise, None)
+    return json.dumps(line, allow_nan=False).encode() + b"\n"
 
 
-def _append(file, line):
+def _append(file, lines):
     file.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     try:
         size = os.fstat(handle).st_size
         if size:
             os.lseek(handle, size - 1, os.SEEK_SET)
-            if os.read(handle, 1) != b"\n":  # a line broken off by a crash must not spoil this one
-                line = b"\n" + line
-        if os.write(handle, line) != len(line):
+            if os.read(handle, 1) != b"\n":  # a line broken off by a crash must not spoil these
+                lines = b"\n" + lines
+        if os.write(handle, lines) != len(lines):
             raise OSError("the disk is full")
     finally:
         os.close(handle)
@@ -118,11 +129,7 @@ def _take(line, exercise_points, known):
 
 
 def _reason(error):
-    try:
-        where = path()
-    except Exception:
-        where = NAME
     return (
-        f"Progress can't be saved in {where} ({type(error).__name__}: {error}). "
+        f"Progress can't be saved in {where()} ({type(error).__name__}: {error}). "
         "Set the environment variable AMP_LESSONS_HOME to a folder that you can write to, then restart."
     )

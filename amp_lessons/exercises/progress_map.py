@@ -67,9 +67,13 @@ def _next(lessons, known):
 
 
 def _notes(known):
+    unsaved = len(progress_file.unsaved)
+    if unsaved:
+        be = "is" if unsaved == 1 else "are"
+        yield f"{plural(unsaved, 'result')} of this session {be} not saved in {progress_file.where()}."
     if known.trouble:
         yield known.trouble
-    else:
+    elif not unsaved:
         yield f"Kept in {progress_file.path()}"
     if known.damaged:
         lines = plural(known.damaged, "line")

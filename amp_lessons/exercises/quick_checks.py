@@ -5,7 +5,7 @@ from amp_lessons.exercises.panel import STYLE, Panel, folded, framed, paragraph
 from amp_lessons.live import show_live
 
 
-def quick_check(quick_id):
+def quick_check(quick_id=None):
     """Buttons for the choices of the question above, with a reply to each."""
     try:
         return Buttons(catalogue.current().quick_check(quick_id))

@@ -6,6 +6,8 @@ import sys
 
 import torch
 
+from amp_lessons.exercises.time_limit import INTERRUPTS
+
 LIMIT = 80
 
 _short = reprlib.Repr()
@@ -18,7 +20,9 @@ def shown(value):
     try:
         text = _tensor(value) if issubclass(type(value), torch.Tensor) else _short.repr(value)
         text = re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(str(text).split()))  # an address tells nothing
-    except Exception:  # a learner's own __repr__ may do anything
+    except INTERRUPTS:
+        raise
+    except BaseException:  # a learner's own __repr__ may do anything
         return with_article(value) + " whose text can't be read"
     return text if len(text) <= LIMIT else text[: LIMIT - 1] + "…"
 

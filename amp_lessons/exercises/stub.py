@@ -91,7 +91,7 @@ def _definitions(statements):
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
             yield from ((name, statement) for name in _names_in(statement.target))
         else:
-            for block in ("body", "orelse", "finalbody"):
+            for block in ("body", "handlers", "orelse", "finalbody", "cases"):
                 yield from _definitions(getattr(statement, block, None) or [])
 
 

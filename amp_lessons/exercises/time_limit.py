@@ -6,9 +6,13 @@ exception is interrupted again: at once when it lets go of the exception, and ev
 that collects what it catches, in a loop without end, may go on until the kernel is restarted.) Code inside
 torch is not interrupted; it ends at its next Python line. Outside the main thread nothing can be interrupted:
 the caller looks at the clock afterwards.
+
+The learner's own interrupt, the stop button, also raises only while the call is on the stack. What stands
+beside the call in the `with` block, to set up and to clean up, is never broken off half-way.
 """
 
 import _thread
+import contextlib
 import signal
 import threading
 import time
@@ -21,14 +25,31 @@ class TookTooLong(BaseException):
     """The call ran over its time. No Exception, so that `except Exception` does not swallow it."""
 
 
-def call_within(function, seconds):
-    """Return `function()`. TookTooLong after `seconds`; KeyboardInterrupt if the learner stops it."""
+INTERRUPTS = (TookTooLong, KeyboardInterrupt)  # what ends an answer from outside
+
+
+@contextlib.contextmanager
+def limited_to(seconds):
+    """A `with` block; gives a function `call`: `call(function)` returns `function()`.
+
+    It raises TookTooLong where the block has lasted `seconds`, KeyboardInterrupt where the learner stops it.
+    """
     before = signal.getsignal(signal.SIGINT)
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or before is None:
-        return function()
+        yield _inside
+        return
     with _Limit(seconds, before):
-        return _inside(function)
+        yield _inside
+
+
+def is_inside(frame):
+    """Whether a stack frame stands below a limited call."""
+    while frame is not None:
+        if frame.f_code is _inside.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _inside(function):
@@ -68,7 +89,7 @@ class _Limit:
             wait = REPEAT
 
     def _handle(self, _, frame):
-        if not _is_inside(frame):
+        if not is_inside(frame):
             return
         if not self._due:
             raise KeyboardInterrupt
@@ -94,14 +115,6 @@ class _InterruptAgain(weakref.ref):
     def __index__(self):
         self.limit._due = True
         return int(signal.SIGINT)
-
-
-def _is_inside(frame):
-    while frame is not None:
-        if frame.f_code is _inside.__code__:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _interrupt_main_thread():

@@ -3,7 +3,17 @@
 import dataclasses
 import math
 
-from amp_lessons.exercises.panel import STYLE, code_block, folded, framed, heading, number, paragraph, plural
+from amp_lessons.exercises.panel import (
+    STYLE,
+    code_block,
+    folded,
+    framed,
+    heading,
+    number,
+    paragraph,
+    plural,
+    sendable,
+)
 
 JSON_TYPE = "application/vnd.amp-lessons.verdict+json"
 SCHEMA = 1
@@ -61,7 +71,7 @@ class Verdict:
         if self.printed:
             lines.append("  Your answer printed:")
             lines += [f"  | {line}" for line in self.printed.splitlines()]
-        return "\n".join(lines)
+        return sendable("\n".join(lines))
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/html": self._html(), "text/plain": str(float(self.points)), JSON_TYPE: self.to_json()}

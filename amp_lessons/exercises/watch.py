@@ -9,11 +9,13 @@ import linecache
 import re
 import sys
 
+from amp_lessons.exercises import catalogue
 from amp_lessons.exercises.faults import kind_and_text, learners_place, place_in_words
 from amp_lessons.exercises.stub import names_defined
 
 _MISSING = object()
-_CALLS = re.compile(r"^[ \t]*(?:\w+[ \t]*=[ \t]*)?(?:check|hint|reset|solution)\(", re.MULTILINE)
+_CELL_MAGICS = re.compile(r"\A(?:\s*%%.*\n)+")
+_OUR_CALLS = re.compile(r"\b(?:check|hint|reset|solution)\(.*")
 cells = {}  # name -> Cell: the last one that defines it
 
 
@@ -73,29 +75,42 @@ def _after_cell(result=None):
 
 
 def _remember(source, error):
-    if _CALLS.search(source):
-        return
     namespace = notebook().user_ns
-    for name in _names(source):
+    names, parses = _names(source, error)
+    for name in names:
         cell = Cell(source.strip("\n"))
         if error is not None:
             cell.failure = _in_words(error, namespace)
+            cell.failure += "" if parses else "\nIs that another cell? Then run your answer cell again."
             cell.value = namespace.get(name, _MISSING)
         cells[name] = cell
 
 
-def _names(source):
+def _names(source, error):
+    """The names that a cell defines, and whether it parses.
+
+    A cell that failed and does not parse may be an answer with any slip (`Def f(x):`): there every name that
+    an exercise asks for counts, wherever it stands.
+    """
     try:
-        return names_defined(source)
-    except (SyntaxError, ValueError):  # a typing slip, or a line of IPython's own such as %timeit
-        found = re.findall(r"^(?:(?:async\s+)?def|class)\s+(\w+)|^(\w+)\s*(?::[^=\n]*)?=(?!=)", source, re.M)
-        return list(dict.fromkeys(one or other for one, other in found))
+        return names_defined(_as_python(source)), True
+    except Exception:
+        if error is None:  # not Python, such as a cell of %%html
+            return [], False
+        words = set(re.findall(r"\w+", _OUR_CALLS.sub("", source)))
+        asked_for = [name for exercise in catalogue.current().exercises for name in exercise.names]
+        return [name for name in asked_for if name in words], False
+
+
+def _as_python(source):
+    """A cell as IPython runs it, without an indent, `>>>` or magics."""
+    return notebook().transform_cell(_CELL_MAGICS.sub("", source))
 
 
 def _in_words(error, namespace):
-    if isinstance(error, SyntaxError) and not learners_place(error, namespace)[0]:
+    if isinstance(error, SyntaxError) and error.lineno:
         line = (error.text or linecache.getline(error.filename or "", error.lineno or 0)).strip()
-        where = f"In line {error.lineno}: `{line}`" if error.lineno else ""
+        where = f"In line {error.lineno}: `{line}`"
         kind = type(error).__name__ if isinstance(error, IndentationError) else "SyntaxError"
         missing = " (a bracket or a quote is still open)" if error.msg == "incomplete input" else ""
         return f"{kind}: {error.msg}{missing}\n{where}".strip()
