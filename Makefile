@@ -25,7 +25,7 @@ lab: $(READY)  ## open JupyterLab on the first lesson, in my_lessons/ (ARGS=--no
 	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)/my_lessons" --LabApp.default_url=/lab/tree/00_start_here.ipynb $(ARGS)
 
 test: $(READY)  ## unit tests, and every lesson run from top to bottom
-	$(APART) $(PYTEST) tests
+	$(APART) $(PYTEST) -m "not slow" tests
 	$(APART) $(PYTEST) --nbval-lax --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 html: $(READY)  ## every lesson executed, as pages to read without a kernel, in build/html/

@@ -9,15 +9,18 @@ import importlib
 __version__ = "0.1.0"
 
 _FROM_EXERCISES = ("check", "hint", "reset", "solution", "quick_check", "progress", "rebuild_progress")
+_FROM_RECORDER = ("record_loop", "compare_ranks")
 _SUBMODULES = ("figures", "widgets", "hardware", "formats", "gradients", "data", "timing")
 
-__all__ = [*_FROM_EXERCISES, *_SUBMODULES]
+__all__ = [*_FROM_EXERCISES, *_FROM_RECORDER, *_SUBMODULES]
 
 
 def __getattr__(name):
     """Load `name` on first use (PEP 562)."""
     if name in _FROM_EXERCISES:
         value = getattr(importlib.import_module("amp_lessons.exercises"), name)
+    elif name in _FROM_RECORDER:
+        value = getattr(importlib.import_module("amp_lessons.recorder"), name)
     elif name in _SUBMODULES:
         value = importlib.import_module(f"amp_lessons.{name}")
     else:

@@ -20,6 +20,7 @@ ROOM_OF = {
     "hardware_card": "this run",
     "recommendation": "this run",
     "matrix_speed": "this run",
+    "recorder": "recorder",
     "data": "material",
     "figures": "showing",
     "live": "showing",

@@ -1,0 +1,67 @@
+"""Learning-rate schedulers, checkpoints, and optimizers made while recording."""
+
+import weakref
+
+from amp_lessons.recorder.hearing.heard import SCALER, hears
+
+
+@hears("scheduler", part_of=["scheduler"])
+def scheduler_step(loop, args, kwargs):
+    """A step of a scheduler; one that its own constructor makes only begins the count."""
+    scheduler = args[0]
+    first = getattr(scheduler, "_is_initial", False) or getattr(scheduler, "_step_count", 1) == 0
+    yield
+    owner = loop.optimizers.get(id(getattr(scheduler, "optimizer", None)))
+    if owner is None:
+        return
+    ref, tried, done = loop.schedulers.get(id(scheduler), (None, 0, 0))
+    if ref is None or ref() is not scheduler:
+        for key in [key for key, (gone, _, _) in loop.schedulers.items() if gone() is None]:
+            del loop.schedulers[key]
+        ref, tried, done = weakref.ref(scheduler), 0, 0
+    if not first:
+        name = type(scheduler).__name__
+        loop.happens("scheduler", owner, name=name, tried=owner.tried - tried, done=owner.done - done)
+    loop.schedulers[id(scheduler)] = ref, owner.tried, owner.done
+
+
+@hears("make optimizer")
+def optimizer_made(loop, args, kwargs):
+    """Gradients that are there when an optimizer is made come from the last backward."""
+    yield
+    state = loop.optimizer_state(args[0])
+    if state.unknown and loop.last_backward is not None:
+        state.unknown = False
+        state.receive_from(loop.last_backward)
+
+
+@hears("load optimizer")
+def optimizer_load(loop, args, kwargs):
+    yield
+    state = loop.optimizer_state(args[0])
+    place = loop.happens("load optimizer", optimizer=state).place
+    if not state.tried:
+        state.loaded = place
+    else:  # it starts anew in this very run, as the folds of a cross-validation do: no checkpoint
+        loop.withdrawn.add("resume-without-scaler-state")
+
+
+@hears("make scaler")
+def scaler_made(loop, args, kwargs):
+    yield
+    loop.scaler_state(args[0]).made_here = True
+
+
+@hears("load scaler", part_of=SCALER)
+def scaler_load(loop, args, kwargs):
+    yield
+    state = loop.scaler_state(args[0])
+    state.loaded = True
+    loop.happens("load scaler", scaler=state)
+    state.look_at_scale(loop.step)
+
+
+@hears("state dict", part_of=SCALER)
+def scaler_state_dict(loop, args, kwargs):
+    """Reads the scale, but not for the loop."""
+    yield

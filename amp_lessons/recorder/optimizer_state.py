@@ -1,0 +1,226 @@
+"""What an optimizer's gradients are at every moment of a loop: scaled, unscaled, mixed, used already."""
+
+import weakref
+from dataclasses import dataclass, field
+
+import torch
+
+from amp_lessons.recorder.later import Later, read
+from amp_lessons.recorder.places import Place
+from amp_lessons.recorder.scaler_state import ScalerState
+
+NONE, SCALED, UNSCALED, MIXED, UNKNOWN = "none", "scaled", "unscaled", "mixed", "unknown"
+_SAMPLE = 8  # gradients for a quick look: whoever edits gradients by hand edits nearly all
+_MOST_BACKWARDS = 64  # of one accumulation window; rules need the first few
+
+
+@dataclass
+class Backward:
+    """One backward pass as one optimizer felt it.
+
+    ``onto`` says what its gradients were added to: "nothing", "window" (others of the same window),
+    "unscaled" (gradients that unscale_ had divided), "used" (gradients of an earlier step) or "unknown".
+    """
+
+    kind: str
+    place: Place
+    step: int
+    onto: str
+    scale: float | None
+    dtypes: frozenset = frozenset()
+    divided: bool = False
+    scaler: ScalerState | None = None
+
+
+def fingerprint(optimizer) -> list | None:
+    """Return what changes whenever a gradient is replaced or edited in place; None without gradients.
+
+    Compares objects and version counters only: it reads no value.
+    """
+    try:
+        found = [
+            None if (gradient := parameter.grad) is None else (id(gradient), gradient._version)
+            for group in optimizer.param_groups
+            for parameter in group["params"]
+        ]
+    except (RuntimeError, AttributeError, TypeError, KeyError):  # an inference tensor, an unusual optimizer
+        return []
+    return found if any(found) else None
+
+
+def has_gradients(optimizer) -> bool:
+    """Return whether any parameter of ``optimizer`` has a gradient."""
+    return any(p.grad is not None for group in optimizer.param_groups for p in group["params"])
+
+
+def _spread(optimizer) -> list[tuple[int, int]]:
+    """Return the positions, as (group, parameter), of a few parameters spread over all of them."""
+    groups = enumerate(optimizer.param_groups)
+    every = [(number, index) for number, group in groups for index in range(len(group["params"]))]
+    return every[:: max(1, len(every) // _SAMPLE)]
+
+
+def _sample(optimizer, positions) -> dict:
+    """Return, for a few parameters, what changes whenever a gradient is replaced or edited in place."""
+    found, groups = {}, optimizer.param_groups
+    for number, index in positions:
+        try:
+            gradient = groups[number]["params"][index].grad
+            found[number, index] = None if gradient is None else (id(gradient), gradient._version)
+        except (RuntimeError, IndexError):  # an inference tensor; parameters that were taken out
+            found[number, index] = None
+    return found
+
+
+@dataclass
+class OptimizerState:
+    """The state of one optimizer; holds it weakly."""
+
+    ref: weakref.ref
+    name: str
+    unknown: bool = False
+    used: bool = False
+    backwards: list[Backward] = field(default_factory=list)
+    sample: dict = field(default_factory=dict)  # of a few, by position, at the last look
+    change_explained: bool = False  # the next change is a call's that was heard: clipping, unscale_
+    edited: bool = False
+    weight: Later | None = None  # a value of the gradients after the last backward
+    active: int = 0
+    tried: int = 0
+    done: int = 0
+    loaded: Place | None = None
+    old_size: Later | None = None  # of the gradients that a backward adds to
+
+    @classmethod
+    def of(cls, optimizer):
+        """Return the state of an optimizer seen for the first time: its gradients are of unknown origin."""
+        state = cls(weakref.ref(optimizer), type(optimizer).__name__, unknown=has_gradients(optimizer))
+        state.sample = _sample(optimizer, _spread(optimizer))
+        return state
+
+    @property
+    def waiting(self) -> list[Backward]:
+        """The backward passes whose gradients nobody has divided by the scale yet."""
+        return [one for one in self.backwards if not one.divided]
+
+    @property
+    def gradients(self) -> str:
+        """One of NONE, SCALED, UNSCALED, MIXED, UNKNOWN."""
+        if self.unknown:
+            return UNKNOWN
+        if not self.backwards:
+            return UNSCALED if self.used else NONE
+        kinds = {one.kind for one in self.waiting}
+        if any(one.divided or one.onto == "used" for one in self.backwards):
+            kinds.add(UNSCALED)
+        return kinds.pop() if len(kinds) == 1 else UNKNOWN if UNKNOWN in kinds else MIXED
+
+    def forget(self) -> None:
+        """The gradients were cleared: they are None, or zero."""
+        self.unknown = self.used = self.change_explained = self.edited = False
+        self.backwards = []
+        self.look()
+
+    def look(self) -> None:
+        """Take the gradients as they are now for the known ones."""
+        optimizer = self.ref()
+        if optimizer is not None:
+            self.sample = _sample(optimizer, self.sample or _spread(optimizer))
+
+    def changed_by_hand(self) -> bool:
+        """Return whether gradients changed since the last call that explains a change; handles clearing.
+
+        ``p.grad = None`` in a loop, or gradients that the learner put there, are seen here.
+        """
+        optimizer, before = self.ref(), self.sample
+        explained, self.change_explained = self.change_explained, False
+        if optimizer is None:
+            return False
+        self.look()
+        if self.sample != before and not any(self.sample.values()) and not has_gradients(optimizer):
+            self.forget()
+            return False
+        if explained or self.sample == before:
+            return False
+        if self.used or not self.backwards:
+            self.unknown = True
+        return True
+
+    def receive(self, backward: Backward) -> None:
+        """Gradients of a backward pass arrived."""
+        if self.unknown:
+            backward.onto = "unknown"
+        elif self.used and not self.backwards:
+            backward.onto = "used"
+        elif self.backwards and not self.waiting:
+            backward.onto = "unscaled"
+        elif self.backwards:
+            backward.onto = "window"
+        if len(self.backwards) < _MOST_BACKWARDS:
+            self.backwards.append(backward)
+
+    def look_for_zeros(self) -> None:
+        """Used gradients may be zeroed through ``p.grad.data``, which leaves no trace: look at them."""
+        optimizer = self.ref()
+        gradients = (p.grad for group in optimizer.param_groups for p in group["params"])
+        sizes = [
+            g.detach().abs().amax() for g in gradients if g is not None and g.numel() and not g.is_sparse
+        ]
+        self.old_size = Later(torch.stack([size.float() for size in sizes]).amax()) if sizes else None
+        if self.old_size is not None and self.old_size.known() and self.old_size.value() == 0:
+            self.forget()
+
+    def receive_from(self, moment) -> None:
+        """Gradients of the backward pass at ``moment`` arrived."""
+        scale = moment.scaler.scale if moment.scaler is not None else None
+        kind, dtypes = moment.data["scaling"], moment.data["dtypes"]
+        backward = Backward(kind, moment.place, moment.step, "nothing", scale, dtypes)
+        backward.scaler = moment.scaler
+        self.receive(backward)
+
+    def gradient_ids(self):
+        """Yield the ids of the gradients that are there."""
+        groups = getattr(self.ref(), "param_groups", ())
+        gradients = (p.grad for group in groups for p in group["params"])
+        return (id(gradient) for gradient in gradients if gradient is not None)
+
+    def weigh(self) -> None:
+        """Note a value of the new gradients: an edit through ``p.grad.data`` shows in it if need be."""
+        size = self._size()
+        self.weight = None if size is None else Later(size)
+
+    def may_be_divided(self) -> bool:
+        """Return whether the learner may have divided these gradients where no version tells.
+
+        Hooks on parameters, and edits through ``p.grad.data``, are such places. Reads a value, so it is
+        asked only before a finding.
+        """
+        optimizer = self.ref()
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if any(p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
+            return True
+        size, before = self._size(), read(self.weight)
+        if size is None or before is None or self.change_explained:
+            return False
+        return abs(size.item() - before) > 1e-3 * abs(before)
+
+    def _size(self):
+        """The sum of magnitudes of a small gradient that is not zero everywhere, as a tensor."""
+        optimizer, there = self.ref(), []
+        for (number, index), entry in self.sample.items():
+            if entry is not None:
+                there.append(optimizer.param_groups[number]["params"][index].grad)
+        there = [one for one in there if one is not None and not one.is_sparse and one.numel()]
+        return min(there, key=torch.numel).detach().abs().sum() if there else None
+
+    def divide(self) -> None:
+        """unscale_ divided what was there."""
+        for one in self.backwards:
+            one.divided = True
+        self.change_explained = True
+
+    def stepped(self) -> None:
+        """A step, or a skip, used the gradients up."""
+        self.used, self.backwards = True, []
+        self.edited = self.change_explained = False
+        self.look()

@@ -1,0 +1,106 @@
+"""One recording while it runs: hands on each call, and never lets an error of ours out."""
+
+import sys
+import traceback
+
+import torch
+
+from amp_lessons.recorder.hearing import stepping
+from amp_lessons.recorder.loop import Loop
+
+
+class Session:
+    """Between the wrappers and the state machine. Holds references to calls only while they run."""
+
+    def __init__(self, recording):
+        self.recording = recording
+        self.loop = Loop(recording.judge)
+        self.troubles: list[str] = []
+        self._optimizer_steps: list[tuple] = []
+
+    def guarded(self, work, *args):
+        """Call ``work``; an error of ours is kept for the summary and never disturbs the loop."""
+        try:
+            return work(*args)
+        except Exception:
+            self.trouble()
+            return None
+
+    def trouble(self):
+        """Keep the traceback of an error of ours, to be told at the end."""
+        if len(self.troubles) < 10:
+            self.troubles.append(traceback.format_exc())
+        for state in self.loop.optimizers.values():
+            state.unknown = True  # half a state would raise false alarms: say nothing until it is cleared
+
+    def starts(self, heard, args, kwargs):
+        """Run the first half of a hearing; return what finishes() or fails() needs, or None if not asked."""
+        inside = self.loop.inside
+        if "backward" in inside and heard.name == "get scale":
+            self.loop.read_inside_backward = True
+        if "backward" in inside or (not heard.part_of.isdisjoint(inside)):
+            return None
+        tracing = heard.name == "backward" and torch._C._len_torch_dispatch_stack() > 0
+        if tracing:
+            self.loop.not_seen("calls made while PyTorch was tracing (torch.compile, fake tensors)")
+            return None
+        if not inside:
+            self.recording.call_begins()
+        half = heard(self.loop, args, kwargs)
+        self.guarded(next, half, None)
+        inside.append(heard.name)
+        return half, len(inside)
+
+    def finishes(self, started, result):
+        """Run the second half, with the call's result."""
+        if started is not None:
+            half, depth = started
+            del self.loop.inside[depth - 1 :]
+            self.guarded(self._send, half, result)
+
+    def _send(self, half, result):
+        try:
+            half.send(result)
+        except StopIteration:
+            pass
+
+    def fails(self, started, error):
+        """The call raised: no second half."""
+        if started is not None:
+            half, depth = started
+            del self.loop.inside[depth - 1 :]
+            half.close()
+            self.guarded(self.recording.explain, self.loop, error)
+
+    def ends(self):
+        """The block is over: what waited to be confirmed or decided is."""
+        self.loop.end_scan()
+        self.loop.confirm_stale_cache()
+        stepping.decide(self.loop, wait=True)
+
+    def optimizer_step_begins(self, optimizer):
+        """Called by PyTorch's own hook; a step inside another step of the same optimizer is part of it."""
+        if "backward" in self.loop.inside:
+            self.guarded(stepping.optimizer_step_inside_backward, self.loop, optimizer)
+            return
+        depth = _stack_depth()
+        while self._optimizer_steps and self._optimizer_steps[-1][1] >= depth:
+            self._optimizer_steps.pop()  # ended by an exception: its second hook never came
+        nested = any(key == id(optimizer) for key, _, _ in self._optimizer_steps)
+        owner = None if nested else self.guarded(stepping.optimizer_step_begins, self.loop, optimizer)
+        self._optimizer_steps.append((id(optimizer), depth, owner))
+
+    def optimizer_step_ends(self, optimizer):
+        """The second hook."""
+        if "backward" in self.loop.inside or not self._optimizer_steps:
+            return
+        key, _, owner = self._optimizer_steps.pop()
+        if key == id(optimizer) and owner is not None:
+            self.guarded(stepping.optimizer_step_ends, self.loop, optimizer, owner)
+
+
+def _stack_depth():
+    frame, depth = sys._getframe(1), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth

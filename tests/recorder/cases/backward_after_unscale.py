@@ -1,0 +1,50 @@
+"""A second loss is added after the gradients were unscaled: its part stays scaled."""
+
+from torch import nn
+
+from tests.recorder.toy_training import gentle_scaler, half, problem, sgd
+
+
+def wrong():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(2):
+        optimizer.zero_grad()
+        with half():
+            loss, extra = nn.functional.mse_loss(net(x), y), net(-x).float().abs().mean()
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        scaler.scale(extra).backward()  # <- backward-after-unscale
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def right():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(2):
+        optimizer.zero_grad()
+        with half():
+            loss, extra = nn.functional.mse_loss(net(x), y), net(-x).float().abs().mean()
+        scaler.scale(loss).backward()
+        scaler.scale(extra).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def right_unscaled_as_well():
+    """A penalty on the weights that needs no scale, added to gradients that have none any more."""
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(2):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        (0.01 * net[0].weight.square().sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()

@@ -1,0 +1,57 @@
+"""FP16 under autocast, and gradients that nothing keeps from becoming 0."""
+
+import torch
+from torch import nn
+
+from tests.recorder.toy_training import gentle_scaler, half, problem, sgd
+
+
+def wrong():
+    net, x, y = problem()
+    optimizer = sgd(net)
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y) * 1e-4
+        loss.backward()  # <- fp16-without-scaler
+        optimizer.step()
+
+
+def wrong_scaler_switched_off():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), torch.amp.GradScaler("cpu", enabled=False)
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y) * 1e-4
+        scaler.scale(loss).backward()  # <- fp16-without-scaler
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def right():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y) * 1e-4
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def right_only_looks():
+    net, x, y = problem()
+    for _ in range(3):
+        net.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y) * 1e-4
+        loss.backward()
+        sum((p.grad == 0).sum().item() for p in net.parameters())
+
+
+def right_only_answers():
+    net, x, y = problem()
+    with torch.no_grad(), half():
+        nn.functional.mse_loss(net(x), y).item()
