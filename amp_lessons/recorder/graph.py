@@ -108,6 +108,21 @@ def _origin(node, left):
     return Origin(kind, scaler, calls, product)
 
 
+def scaled_twice(root) -> bool:
+    """Return whether scale() was given what the same scaler had scaled, and nothing has divided it since."""
+    node, scaler = node_of(root), None
+    for _ in range(_LIMIT):
+        if node is None or node.name() not in _LINEAR:
+            return False
+        if node.name() in _PRODUCTS:
+            by = node.metadata.get(_MARK, (None,))[0]
+            if by is None or by == scaler:
+                return by is not None
+            scaler = by
+        node = node.next_functions[0][0]
+    return False
+
+
 def _scaled_above(node) -> bool:
     """Return whether a mark stands further up: then what the factor has become is anybody's guess."""
     return any(one.name() == "MulBackward0" and _MARK in one.metadata for one in _nodes(node, _LIMIT))
@@ -139,6 +154,26 @@ def uses_scaled_gradients(root) -> bool:
         if marked and node.name() != "DivBackward0":
             return True
     return False
+
+
+def weight_copies(root, weights) -> list[int]:
+    """Return when autocast made the copies of ``weights`` (their ids) that a loss was computed from.
+
+    "When" is a sequence number of autograd's: it counts the nodes that a thread has made.
+    """
+    return [
+        node._sequence_nr()
+        for node in _nodes(node_of(root), 16 * _LIMIT)
+        if node.name() == "ToCopyBackward0"
+        for one, _ in node.next_functions
+        if one is not None and id(getattr(one, "variable", None)) in weights
+    ]
+
+
+def made_at(root) -> int:
+    """Return the sequence number of a loss."""
+    node = node_of(root)
+    return node._sequence_nr() if node is not None else 0
 
 
 def forward_ran_in(root, limit: int = 200) -> tuple[frozenset, frozenset]:

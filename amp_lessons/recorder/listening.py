@@ -24,6 +24,7 @@ from amp_lessons.recorder.hearing import gradients, losses, others, stepping
 
 _lock = threading.RLock()
 _sessions: list = []
+_by_thread: dict[int, tuple] = {}  # the sessions of each thread that is recorded
 _undo: list = []
 
 _SCALER_METHODS = {
@@ -47,6 +48,7 @@ def begin(session) -> None:
                 _restore()
                 raise
         _sessions.append(session)
+        _sort_by_thread()
 
 
 def end(session) -> None:
@@ -54,27 +56,47 @@ def end(session) -> None:
     with _lock:
         if session in _sessions:
             _sessions.remove(session)
+            _sort_by_thread()
             if not _sessions:
                 _restore()
 
 
+def _sort_by_thread():
+    threads = {session.loop.thread for session in _sessions}
+    sorted_now = {t: tuple(one for one in _sessions if one.loop.thread == t) for t in threads}
+    _by_thread.clear()
+    _by_thread.update(sorted_now)
+
+
 def _listeners():
-    thread = threading.get_ident()
-    return [session for session in _sessions if session.loop.thread == thread]
+    return _by_thread.get(threading.get_ident(), ())
 
 
 def _wrapped(original, heard):
-    """Return ``original`` with ``heard`` told about each call that a recorded thread makes."""
+    """Return ``original`` with ``heard`` told about each call that a recorded thread makes.
+
+    Exceptions of ``original`` pass unchanged. It runs a dozen times a step: hence few layers.
+    """
+    thread_now, sessions_of = threading.get_ident, _by_thread.get
 
     @functools.wraps(original)
     def listening(*args, **kwargs):
         __tracebackhide__ = True  # IPython and pytest leave this frame out
         if torch.compiler.is_compiling():  # asked first: the compiler traces nothing of ours then
             return original(*args, **kwargs)
-        sessions = _listeners()
-        if not sessions:
+        sessions = sessions_of(thread_now())
+        if sessions is None:
             return _elsewhere(original, heard, args, kwargs)
-        return _call(sessions, original, heard, args, kwargs)
+        started = [session.starts(heard, args, kwargs) for session in sessions]
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            for session, half in zip(reversed(sessions), reversed(started)):
+                session.fails(half, error)
+            raise
+        for session, half in zip(reversed(sessions), reversed(started)):
+            session.finishes(half, result)
+        return result
 
     return listening
 
@@ -88,21 +110,6 @@ def _elsewhere(original, heard, args, kwargs):
         for session in list(_sessions):
             session.loop.marked = True
         mark_scaled(result, id(args[0]))  # the recorded thread may call backward() on it
-    return result
-
-
-def _call(sessions, original, heard, args, kwargs):
-    """Call ``original`` between the two halves of ``heard``; its exceptions pass unchanged."""
-    __tracebackhide__ = True
-    started = [(session, session.starts(heard, args, kwargs)) for session in sessions]
-    try:
-        result = original(*args, **kwargs)
-    except BaseException as error:
-        for session, half in reversed(started):
-            session.fails(half, error)
-        raise
-    for session, half in reversed(started):
-        session.finishes(half, result)
     return result
 
 
@@ -147,6 +154,7 @@ def _install():
     for cls in _family(Optimizer):
         _patch(cls, "zero_grad", gradients.zero_grad)
         _patch(cls, "load_state_dict", others.optimizer_load)
+        _patch(cls, "state_dict", others.optimizer_saved)
     _patch(Optimizer, "__init__", others.optimizer_made)
     _patch(GradScaler, "__init__", others.scaler_made)
     _patch(torch.nn.Module, "zero_grad", gradients.module_zero_grad)

@@ -4,10 +4,12 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
+import torch
+
+from amp_lessons.recorder import graph
 from amp_lessons.recorder.events import Event, EventStore
-from amp_lessons.recorder.later import Later
 from amp_lessons.recorder.optimizer_state import OptimizerState
-from amp_lessons.recorder.places import Place, here
+from amp_lessons.recorder.places import Place, here, running_code
 from amp_lessons.recorder.scaler_state import ScalerState
 from amp_lessons.recorder.scan import Scan
 
@@ -15,7 +17,7 @@ _SCANS = 3
 _SCALERS = 16  # that are gone but stepped: for the summary
 
 
-@dataclass
+@dataclass(slots=True)
 class Moment:
     """One call, as the rules see it: what an Event keeps, and the states it is about."""
 
@@ -25,6 +27,29 @@ class Moment:
     data: dict
     optimizer: OptimizerState | None = None
     scaler: ScalerState | None = None
+
+
+@dataclass(slots=True)
+class StaleCache:
+    """A step inside an autocast region, whose copies of the weights are old from then on.
+
+    ``began`` and ``stepped`` are autograd's sequence numbers, of the region's begin and of the step.
+    """
+
+    moment: Moment
+    began: int
+    stepped: int
+    weights: set[int]
+    likely: bool  # autocast was on, and the gradients come from a backward
+
+
+def _may_clear_unheard() -> bool:
+    """Return whether running code knows clear_autocast_cache by a name that it took before the recording."""
+    clear = torch._C.clear_autocast_cache
+    return any(
+        clear.__name__ in code.co_names or any(value is clear for value in list(names.values()))
+        for code, names in running_code()
+    )
 
 
 class Loop:
@@ -37,12 +62,15 @@ class Loop:
         self.step = 0
         self.between_steps = False
         self.lead = None
+        self.watchful = False  # a scaler or FP16 is in use: the gradients are followed
+        self.trained = self.saved = False  # an optimizer stepped; and its state was taken after that
         self.marked = False  # some loss was scaled
         self.read_inside_backward = False
         self.withdrawn: set[str] = set()
         self.scaler_under_way = None
         self.elsewhere = 0
         self.inside: list[str] = []
+        self.place: Place | None = None  # of the call that is heard now, once somebody asked
         self.optimizers: dict[int, OptimizerState] = {}
         self.scalers: dict[int, ScalerState] = {}
         self.schedulers: dict[int, tuple] = {}
@@ -52,7 +80,8 @@ class Loop:
         self.stepped_inside = False
         self.fused_outcome = None
         self.undecided: deque = deque(maxlen=256)
-        self.stale_cache: Moment | None = None
+        self.stale_cache: StaleCache | None = None
+        self.cleared_unheard = False  # clear_autocast_cache() ran under a name that nobody listens to
         self.penalty: Moment | None = None
         self.blind: dict[str, int] = {}
         self.models = None
@@ -61,18 +90,27 @@ class Loop:
         self.compiled = None
         self.backward_under_way: Moment | None = None
         self.last_backward: Moment | None = None
+        self.clip_inside_backward: tuple | None = None  # by a hook: (place, function, limit, norm)
 
     # -- the record
 
     def happens(self, kind, optimizer=None, scaler=None, place=None, **data) -> Moment:
         """Note a call and ask the rules about it, before the states change."""
-        moment = Moment(kind, self.step, here() if place is None else place, data, optimizer, scaler)
-        kept = {key: value for key, value in data.items() if not isinstance(value, Later)}
-        if optimizer is not None:
-            kept["optimizer"] = optimizer.name
-        self.events.add(Event(kind, self.step, moment.place, self.thread, kept))
+        if place is None:
+            place = self.here()
+        kept = data if optimizer is None else {**data, "optimizer": optimizer.name}
+        self.events.add(Event(kind, self.step, place, self.thread, kept))
+        moment = Moment(kind, self.step, place, data, optimizer, scaler)
         self.judge(self, moment)
         return moment
+
+    def here(self) -> Place:
+        """Return the learner's line with the call that is heard now; only hearings ask."""
+        if self.inside:
+            return here()
+        if self.place is None:
+            self.place = here()
+        return self.place
 
     def note(self, kind, place, **data):
         """Note something that is no call."""
@@ -138,7 +176,15 @@ class Loop:
                     del self.scalers[key]
             state = self.scalers[id(scaler)] = ScalerState.of(scaler)
         state.enabled = bool(getattr(scaler, "_enabled", True))
+        if state.enabled and not self.watchful:
+            self.begin_to_watch()
         return state
+
+    def begin_to_watch(self):
+        """From now on gradients may be scaled, or too small for FP16; until now nobody asked about them."""
+        self.watchful = True
+        for state in self.optimizers.values():
+            state.begin_to_watch()
 
     def watched_optimizers(self):
         """Yield (optimizer, state) of those whose gradients are followed.
@@ -158,22 +204,34 @@ class Loop:
         scalers = [scaler for scaler in self.scalers.values() if scaler.enabled]
         return scalers[0] if len(scalers) == 1 else None
 
-    def sharing(self, owner):
-        """Yield an optimizer's state, and those of others over the same gradients: what a wrapper wraps."""
-        yield owner
+    def sharing(self, owner) -> list[OptimizerState]:
+        """Return an optimizer's state, and those of others over the same gradients: what a wrapper wraps."""
+        found = [owner]
         if len(self.optimizers) > 1:
             theirs = set(owner.gradient_ids())
             for _, other in self.watched_optimizers():
                 if other is not owner and not theirs.isdisjoint(other.gradient_ids()):
-                    yield other
+                    found.append(other)
+        return found
 
     # -- what waits to be confirmed
 
-    def confirm_stale_cache(self):
-        """A step inside autocast was not followed by clearing the cache: now the copies are stale."""
-        moment, self.stale_cache = self.stale_cache, None
-        if moment is not None:
-            self.judge(self, moment)
+    def look_for_stale_copies(self, roots):
+        """A backward begins after a step inside autocast: was its loss computed from the copies of before?"""
+        stale = self.stale_cache
+        roots = [root for root in roots if graph.made_at(root) >= stale.stepped]
+        copies = [made for root in roots for made in graph.weight_copies(root, stale.weights)]
+        if any(stale.began <= made < stale.stepped for made in copies):
+            self.stale_cache = None
+            self.judge(self, stale.moment)
+        elif copies:
+            self.stale_cache, self.cleared_unheard = None, True
+
+    def region_ends(self):
+        """Nobody cleared the cache after a step: what might have followed would have used old copies."""
+        stale, self.stale_cache = self.stale_cache, None
+        if stale is not None and stale.likely and not self.cleared_unheard and not _may_clear_unheard():
+            self.judge(self, stale.moment)
 
     def scan_the_next_forward(self, optimizer):
         """The loss was inf or NaN: look for the module that it comes from, in the next forward pass."""

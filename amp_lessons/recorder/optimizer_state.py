@@ -10,6 +10,8 @@ from amp_lessons.recorder.places import Place
 from amp_lessons.recorder.scaler_state import ScalerState
 
 NONE, SCALED, UNSCALED, MIXED, UNKNOWN = "none", "scaled", "unscaled", "mixed", "unknown"
+_FEW = 256  # elements of a gradient that is read in Python
+_FEW_ADDED = 32
 _SAMPLE = 8  # gradients for a quick look: whoever edits gradients by hand edits nearly all
 _MOST_BACKWARDS = 64  # of one accumulation window; rules need the first few
 
@@ -62,13 +64,14 @@ def _spread(optimizer) -> list[tuple[int, int]]:
 
 def _sample(optimizer, positions) -> dict:
     """Return, for a few parameters, what changes whenever a gradient is replaced or edited in place."""
-    found, groups = {}, optimizer.param_groups
-    for number, index in positions:
+    groups, found = optimizer.param_groups, {}
+    for position in positions:
+        number, index = position
         try:
             gradient = groups[number]["params"][index].grad
-            found[number, index] = None if gradient is None else (id(gradient), gradient._version)
+            found[position] = None if gradient is None else (id(gradient), gradient._version)
         except (RuntimeError, IndexError):  # an inference tensor; parameters that were taken out
-            found[number, index] = None
+            found[position] = None
     return found
 
 
@@ -84,11 +87,15 @@ class OptimizerState:
     sample: dict = field(default_factory=dict)  # of a few, by position, at the last look
     change_explained: bool = False  # the next change is a call's that was heard: clipping, unscale_
     edited: bool = False
-    weight: Later | None = None  # a value of the gradients after the last backward
+    clipped_early: tuple | None = None  # by a hook, in the backward: (place, function, limit, norm)
+    limit_seen: tuple | None = None  # (what looks cut off where, place, step) at the last edit
+    light: tuple | None = None  # the position of a small gradient
+    weight: object = None  # a number or Later: a value of the gradients after the last backward
     active: int = 0
     tried: int = 0
     done: int = 0
     loaded: Place | None = None
+    saved_untrained: bool = False  # its state was taken before anything was trained
     old_size: Later | None = None  # of the gradients that a backward adds to
 
     @classmethod
@@ -110,6 +117,10 @@ class OptimizerState:
             return UNKNOWN
         if not self.backwards:
             return UNSCALED if self.used else NONE
+        if len(self.backwards) == 1:  # nearly always
+            (only,) = self.backwards
+            if not only.divided and only.onto != "used":
+                return only.kind
         kinds = {one.kind for one in self.waiting}
         if any(one.divided or one.onto == "used" for one in self.backwards):
             kinds.add(UNSCALED)
@@ -118,8 +129,19 @@ class OptimizerState:
     def forget(self) -> None:
         """The gradients were cleared: they are None, or zero."""
         self.unknown = self.used = self.change_explained = self.edited = False
-        self.backwards = []
+        self.backwards, self.clipped_early = [], None
         self.look()
+
+    def begin_to_watch(self) -> None:
+        """Nobody followed the gradients so far: those that are there are of unknown origin."""
+        optimizer = self.ref()
+        if optimizer is None or not (self.used or self.backwards):
+            return
+        if has_gradients(optimizer):
+            self.unknown = True
+            self.look()
+        else:
+            self.forget()
 
     def look(self) -> None:
         """Take the gradients as they are now for the known ones."""
@@ -186,8 +208,7 @@ class OptimizerState:
 
     def weigh(self) -> None:
         """Note a value of the new gradients: an edit through ``p.grad.data`` shows in it if need be."""
-        size = self._size()
-        self.weight = None if size is None else Later(size)
+        self.weight = self._size()
 
     def may_be_divided(self) -> bool:
         """Return whether the learner may have divided these gradients where no version tells.
@@ -199,19 +220,35 @@ class OptimizerState:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if any(p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
             return True
-        size, before = self._size(), read(self.weight)
+        size, before = read(self._size()), read(self.weight)
         if size is None or before is None or self.change_explained:
             return False
-        return abs(size.item() - before) > 1e-3 * abs(before)
+        return abs(size - before) > 1e-3 * abs(before)
 
     def _size(self):
-        """The sum of magnitudes of a small gradient that is not zero everywhere, as a tensor."""
-        optimizer, there = self.ref(), []
-        for (number, index), entry in self.sample.items():
-            if entry is not None:
-                there.append(optimizer.param_groups[number]["params"][index].grad)
-        there = [one for one in there if one is not None and not one.is_sparse and one.numel()]
-        return min(there, key=torch.numel).detach().abs().sum() if there else None
+        """The sum of magnitudes of a small gradient, as a number or a Later; None where there is none.
+
+        Avoids operations of PyTorch's where it can: between two passes even a small one takes long.
+        """
+        gradient = self._light_gradient()
+        if gradient is None:
+            return None
+        plain = type(gradient) is torch.Tensor and gradient.is_cpu
+        if plain and gradient.dim() == 1 and gradient.numel() <= _FEW:
+            return sum(map(abs, gradient.tolist()[:_FEW_ADDED]))
+        return Later(torch.linalg.vector_norm(gradient.detach(), 1))
+
+    def _light_gradient(self):
+        """Return the smallest gradient of the sample; the same one as long as it is there."""
+        groups = self.ref().param_groups
+        if self.light is None or self.sample.get(self.light) is None:
+            sizes = {}
+            for position, entry in self.sample.items():
+                gradient = entry and groups[position[0]]["params"][position[1]].grad
+                if gradient is not None and not gradient.is_sparse and gradient.numel():
+                    sizes[position] = gradient.numel()
+            self.light = min(sizes, key=sizes.get, default=None)
+        return None if self.light is None else groups[self.light[0]]["params"][self.light[1]].grad
 
     def divide(self) -> None:
         """unscale_ divided what was there."""
@@ -219,8 +256,9 @@ class OptimizerState:
             one.divided = True
         self.change_explained = True
 
-    def stepped(self) -> None:
+    def stepped(self, look: bool = True) -> None:
         """A step, or a skip, used the gradients up."""
-        self.used, self.backwards = True, []
+        self.used, self.backwards, self.clipped_early = True, [], None
         self.edited = self.change_explained = False
-        self.look()
+        if look:
+            self.look()

@@ -1,5 +1,6 @@
 """Where in the learner's own code a call came from: file and line, or cell and line in a notebook."""
 
+import ast
 import functools
 import linecache
 import os
@@ -16,6 +17,7 @@ _NOT_THEIRS = tuple(
 )
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 _NOT_THEIR_FILES = ("contextlib.py", "functools.py")
+_TIMED = ("<timed exec>", "<timed eval>")  # how the magic %%time names the code that it runs
 _CELL_FILES = (re.compile(r"<ipython-input-(\d+)-"),)
 
 
@@ -67,6 +69,8 @@ def here() -> Place:
     while frame is not None:
         filename = frame.f_code.co_filename
         if is_theirs(filename):
+            if filename in _TIMED:
+                return _timed_place(frame, frame.f_lineno) or library or NOWHERE
             if not _is_installed(filename):
                 return place_of(filename, frame.f_lineno)
             library = library or place_of(filename, frame.f_lineno)
@@ -74,15 +78,49 @@ def here() -> Place:
     return library or NOWHERE
 
 
+def running_code():
+    """Yield (code, global names) of the learner's functions that are running in this thread now."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if is_theirs(frame.f_code.co_filename):
+            yield frame.f_code, frame.f_globals
+        frame = frame.f_back
+
+
 def place_of_exception(error: BaseException) -> Place:
     """Return the innermost line of the learner's code that an exception passed through."""
     place, traceback = NOWHERE, error.__traceback__
     while traceback is not None:
         filename = traceback.tb_frame.f_code.co_filename
-        if is_theirs(filename) and (place is NOWHERE or not _is_installed(filename)):
-            place = place_of(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        if filename in _TIMED:
+            place = _timed_place(traceback.tb_frame, traceback.tb_lineno) or place
+        elif is_theirs(filename) and (place is NOWHERE or not _is_installed(filename)):
+            place = place_of(filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return place
+
+
+def _timed_place(frame, line: int) -> Place | None:
+    """Return the place of a line that %time or %%time runs: the cell is the next one further out."""
+    while frame is not None and not _notebook_cell(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    place = place_of(frame.f_code.co_filename, frame.f_lineno)
+    body = _body_of_cell_magic(place.code)
+    return Place(place.file, line + 1, body[line - 1].strip()) if 0 < line <= len(body) else place
+
+
+@functools.lru_cache(maxsize=100)
+def _body_of_cell_magic(code: str) -> list[str]:
+    """Return the lines below a %%magic, from the call that IPython makes of the cell; [] for another call."""
+    try:
+        call = ast.parse(code, mode="eval").body
+        if isinstance(call, ast.Call) and call.func.attr == "run_cell_magic":
+            return call.args[-1].value.splitlines()
+    except (SyntaxError, AttributeError, IndexError):
+        pass
+    return []
 
 
 def _notebook_cell(filename: str) -> str:

@@ -90,7 +90,10 @@ class Recording:
 
     def judge(self, loop, moment) -> None:
         """Ask the rules that look at moments of this kind."""
-        for rule in _BY_KIND.get(moment.kind, ()):
+        rules = _BY_KIND.get(moment.kind)
+        if rules is None:
+            return
+        for rule in rules:
             try:
                 for sighting in rule.look(loop, moment):
                     self._add(rule, sighting, moment)

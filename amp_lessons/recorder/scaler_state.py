@@ -4,6 +4,8 @@ import weakref
 from collections import deque
 from dataclasses import dataclass, field
 
+import torch
+
 from amp_lessons.recorder.later import Later, read
 from amp_lessons.recorder.places import Place
 
@@ -24,8 +26,10 @@ class ScalerState:
     looks: deque = field(default_factory=lambda: deque(maxlen=256))  # at the scale: (step, number or Later)
     history: list[tuple[int, float]] = field(default_factory=list)  # (step, scale) where it changed
     calls: int = 0  # of scale()
+    backward_call: int = 0  # the last one whose result went backward
     scaled_losses: deque = field(default_factory=lambda: deque(maxlen=32))  # (call, place, step, value)
     losses: list = field(default_factory=list)  # (place, step, value) of those that went backward
+    _seen: tuple | None = None  # the scale's tensor and its version at the last look
     last_scale_call: Place | None = None
     used_before: bool = False
     made_here: bool = False  # while recording: else it may have been loaded before
@@ -59,11 +63,17 @@ class ScalerState:
         """Note the scale as it is now, without making the CPU wait."""
         scaler = self.ref()
         tensor = getattr(scaler, "_scale", None)
+        counted = isinstance(tensor, torch.Tensor) and not tensor.is_inference()
+        seen = (id(tensor), tensor._version) if counted else None
+        if counted and seen == self._seen:
+            return
+        self._seen = seen
         self.scale = Later(tensor) if tensor is not None else getattr(scaler, "_init_scale", None)
         if isinstance(self.scale, Later) and self.scale.known():
             self.scale = self.scale.value()
-        self.looks.append((step, self.scale))
-        self.settle()
+        if self.looks or not self.history or self.history[-1][1] != self.scale:  # a Later equals nothing
+            self.looks.append((step, self.scale))
+            self.settle()
 
     def settle(self, wait: bool = False) -> None:
         """Write what is known by now of the scale's course; with ``wait`` all of it."""
@@ -100,9 +110,13 @@ class ScalerState:
 
     def go_backward(self, calls: list[int]) -> None:
         """A backward began at losses of these calls of scale()."""
-        for call, place, step, value in self.scaled_losses:
-            if call in calls and len(self.losses) < 32:
-                self.losses.append((place, step, value))
+        first = min(calls, default=self.calls + 1)
+        self.backward_call = max(self.backward_call, *calls, 0)
+        for one in reversed(self.scaled_losses):
+            if one[0] < first or len(self.losses) >= 32:
+                break
+            if one[0] in calls:
+                self.losses.append(one[1:])
 
     def window_ends(self) -> None:
         """update() ran."""

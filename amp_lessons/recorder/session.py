@@ -6,6 +6,7 @@ import traceback
 import torch
 
 from amp_lessons.recorder.hearing import stepping
+from amp_lessons.recorder.hearing.gradients import clip_in_a_hook
 from amp_lessons.recorder.loop import Loop
 
 
@@ -35,20 +36,29 @@ class Session:
 
     def starts(self, heard, args, kwargs):
         """Run the first half of a hearing; return what finishes() or fails() needs, or None if not asked."""
-        inside = self.loop.inside
-        if "backward" in inside and heard.name == "get scale":
-            self.loop.read_inside_backward = True
-        if "backward" in inside or (not heard.part_of.isdisjoint(inside)):
-            return None
-        tracing = heard.name == "backward" and torch._C._len_torch_dispatch_stack() > 0
-        if tracing:
-            self.loop.not_seen("calls made while PyTorch was tracing (torch.compile, fake tensors)")
+        loop, name = self.loop, heard.name
+        inside = loop.inside
+        if inside:
+            if "backward" in inside:
+                if name == "get scale":
+                    loop.read_inside_backward = True
+                elif name == "clip":
+                    self.guarded(clip_in_a_hook, loop, args)
+                return None
+            if not heard.part_of.isdisjoint(inside):
+                return None
+        if name == "backward" and torch._C._len_torch_dispatch_stack() > 0:
+            loop.not_seen("calls made while PyTorch was tracing (torch.compile, fake tensors)")
             return None
         if not inside:
             self.recording.call_begins()
-        half = heard(self.loop, args, kwargs)
-        self.guarded(next, half, None)
-        inside.append(heard.name)
+            loop.place = None
+        half = heard(loop, args, kwargs)
+        try:
+            next(half)
+        except Exception:
+            self.trouble()
+        inside.append(name)
         return half, len(inside)
 
     def finishes(self, started, result):
@@ -56,13 +66,12 @@ class Session:
         if started is not None:
             half, depth = started
             del self.loop.inside[depth - 1 :]
-            self.guarded(self._send, half, result)
-
-    def _send(self, half, result):
-        try:
-            half.send(result)
-        except StopIteration:
-            pass
+            try:
+                half.send(result)
+            except StopIteration:
+                pass
+            except Exception:
+                self.trouble()
 
     def fails(self, started, error):
         """The call raised: no second half."""
@@ -75,7 +84,7 @@ class Session:
     def ends(self):
         """The block is over: what waited to be confirmed or decided is."""
         self.loop.end_scan()
-        self.loop.confirm_stale_cache()
+        self.loop.region_ends()
         stepping.decide(self.loop, wait=True)
 
     def optimizer_step_begins(self, optimizer):

@@ -44,9 +44,16 @@ NEIGHBOURS = {
     "numpy-without-bf16",
     "op-needs-fp32",
     "scale-changed-in-window",
+    "scaled-twice",
     "stepped-twice",
+    "wrong-scaler",
 }
-NOTES = {"autocast-default-dtype", "calibration-skips", "scale-read-after-update"}
+NOTES = {
+    "autocast-default-dtype",
+    "calibration-skips",
+    "low-precision-parameters",
+    "scale-read-after-update",
+}
 
 MODULES = [
     importlib.import_module(f"{cases.__name__}.{found.name}")
@@ -89,6 +96,11 @@ def test_what_is_said_can_be_read(name):
         for sentence in (finding.happened, finding.to_do):
             assert sentence.endswith("."), sentence
             assert not any(raw in sentence for raw in ("{", "tensor(", "unknown")), sentence
+
+
+@pytest.mark.parametrize("name", [name for name in RIGHT if "as_far_as" not in name])
+def test_a_right_loop_ends(name):
+    assert ran(name).error is None
 
 
 def test_every_wrong_loop_is_marked_and_no_right_loop_has_a_finding():

@@ -652,6 +652,37 @@ def test_a_notebook_cell_is_named_by_its_number(notebook):
     assert '"<b>"' not in page
 
 
+def test_a_timed_cell_is_named_by_its_number_and_line(notebook):
+    notebook.run_cell("x = 1", store_history=True)
+    notebook.run_cell("%%time\n" + CELL.lstrip(), store_history=True)
+    (finding,) = notebook.user_ns["recording"].findings
+    assert (finding.file, finding.line) == ("cell 2", 2 + CELL.lstrip().splitlines().index(finding_line()))
+    assert finding.code == finding_line().strip()
+
+
+def finding_line():
+    return next(line for line in CELL.splitlines() if "clip_grad_norm_" in line)
+
+
+def test_an_exception_in_a_timed_cell(notebook):
+    cell = "%%time\nwith record_loop() as recording:\n    x = 1\n    torch.ones(2).half() @ torch.ones(2)"
+    notebook.user_ns.update(torch=torch, record_loop=record_loop)
+    notebook.run_cell(cell, store_history=True)
+    (finding,) = notebook.user_ns["recording"].findings
+    assert (finding.rule, finding.file, finding.line) == ("dtype-mismatch", "cell 1", 4)
+    assert finding.code == "torch.ones(2).half() @ torch.ones(2)"
+
+
+def test_a_timed_line_and_a_function_from_a_timed_cell(notebook):
+    body = CELL.partition("with record_loop() as recording:\n")
+    notebook.run_cell("%%time\n" + body[0] + "\ndef train():\n" + body[2], store_history=True)
+    notebook.user_ns["record_loop"] = record_loop
+    notebook.run_cell("\nwith record_loop() as recording:\n    %time train()", store_history=True)
+    (finding,) = notebook.user_ns["recording"].findings
+    assert finding.file == "cell 2"
+    assert "train()" in finding.code
+
+
 def test_it_is_exported_and_imports_no_pictures():
     code = (
         "import sys, amp_lessons; amp_lessons.record_loop; import amp_lessons.recorder;"

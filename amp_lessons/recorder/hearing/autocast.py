@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import torch
 
 from amp_lessons.recorder.hearing.heard import argument, hears
-from amp_lessons.recorder.places import Place, here
+from amp_lessons.recorder.places import Place
 
-# How each autocast object was made, for as long as it lives: (a dtype was given, enabled was asked for).
+# How an autocast object was made, for as long as it lives: (a dtype was given, enabled was asked for). Only
+# where the object itself does not tell.
 _made_with: "weakref.WeakKeyDictionary" = weakref.WeakKeyDictionary()
 
 
@@ -22,6 +23,7 @@ class Region:
     wanted: bool  # asked for; differs where the device is absent
     grad: bool  # gradients were on
     place: Place
+    began: int  # autograd's sequence number
 
 
 def autocast_is_on(device: str) -> bool:
@@ -34,19 +36,24 @@ def autocast_is_on(device: str) -> bool:
 
 @hears("make autocast")
 def made(loop, args, kwargs):
-    dtype = argument(args, kwargs, 2, "dtype")
-    _made_with[args[0]] = dtype is not None, bool(argument(args, kwargs, 3, "enabled", True))
     yield
+    given = argument(args, kwargs, 2, "dtype") is not None
+    wanted = bool(argument(args, kwargs, 3, "enabled", True))
+    if not given or wanted is not bool(getattr(args[0], "_enabled", wanted)):
+        _made_with[args[0]] = given, wanted
 
 
 @hears("autocast enter")
 def enter(loop, args, kwargs):
     yield
-    context, place = args[0], here()
+    context, place = args[0], loop.here()
     enabled = bool(getattr(context, "_enabled", False))
-    given, wanted = _made_with.get(context, (True, enabled))
-    device, dtype = torch.device(context.device).type, context.fast_dtype
-    region = Region(device, dtype, enabled, wanted, torch.is_grad_enabled(), place)
+    given, wanted = _made_with.get(context, (True, enabled)) if _made_with else (True, enabled)
+    device, dtype = str(context.device).partition(":")[0], context.fast_dtype
+    began = torch.autograd._get_sequence_nr()
+    region = Region(device, dtype, enabled, wanted, torch.is_grad_enabled(), place, began)
+    if wanted and dtype == torch.float16 and not loop.watchful:
+        loop.begin_to_watch()
     loop.work_begins()
     loop.open_regions.append(region)
     loop.regions.append(region)
@@ -66,7 +73,7 @@ def leave(loop, args, kwargs):
     region = loop.open_regions.pop() if loop.open_regions else None
     loop.happens("autocast end", nesting=len(loop.open_regions), device=region.device if region else "")
     if not loop.open_regions:
-        loop.confirm_stale_cache()
+        loop.region_ends()
 
 
 @hears("clear cache", part_of=["autocast exit"])

@@ -2,6 +2,8 @@
 
 import sys
 
+import torch
+
 from amp_lessons.recorder.hearing.heard import SCALER, argument, hears
 from amp_lessons.recorder.later import Later
 from amp_lessons.recorder.optimizer_state import MIXED, SCALED
@@ -34,23 +36,44 @@ def module_zero_grad(loop, args, kwargs):
 @hears("clip")
 def clip(loop, args, kwargs):
     """Hears a helper that every form of clipping calls; the caller's own arguments say what is asked for."""
+    asked = _asked_of_clipping()
+    if asked is not None:
+        _clips(loop, *asked, args[0][0])
+    yield
+
+
+def clip_in_a_hook(loop, args):
+    """A hook on a parameter clips while the backward is still running."""
+    asked = _asked_of_clipping()
+    if asked is not None and loop.clip_inside_backward is None:
+        function, limit, norm = asked
+        if limit is not None and (norm is None or norm > limit):
+            loop.clip_inside_backward = here(), function, limit, norm
+
+
+def _asked_of_clipping():
+    """Return (function, limit, norm) of the clipping that is running; None if it only measures yet."""
     caller = sys._getframe(1)
     while caller is not None and "clip_grad.py" not in caller.f_code.co_filename:
         caller = caller.f_back
     function = caller.f_code.co_name if caller is not None else ""
-    if function in ("_clip_grads_with_norm_", "clip_grad_value_"):
-        known = caller.f_locals
-        name = "clip_grad_value_" if function == "clip_grad_value_" else "clip_grad_norm_"
-        limit = known.get("max_norm", known.get("clip_value"))
-        _clips(loop, name, args[0][0], limit, known.get("total_norm"))
-        del known
-    del caller
-    yield
+    if function not in ("_clip_grads_with_norm_", "clip_grad_value_"):
+        return None
+    known = caller.f_locals
+    if function == "clip_grad_value_":
+        return function, _number(known.get("clip_value")), None
+    return "clip_grad_norm_", _number(known.get("max_norm")), _number(known.get("total_norm"))
 
 
-def _clips(loop, function, gradients, limit, norm):
-    place = here()
-    norm = Later(norm).value() if norm is not None and norm.device.type == "cpu" else None
+def _number(value):
+    """Return a limit or a norm as a number; None if reading it would make an accelerator wait."""
+    if isinstance(value, torch.Tensor):
+        return Later(value).value() if value.device.type == "cpu" else None
+    return value
+
+
+def _clips(loop, function, limit, norm, gradients):
+    place = loop.here()
     for _, state in loop.watched_optimizers():
         if not state.backwards and not state.used:
             continue
@@ -59,7 +82,8 @@ def _clips(loop, function, gradients, limit, norm):
         if all(id(gradient) != first for gradient in gradients) and set(own).isdisjoint(map(id, gradients)):
             continue
         scaler = loop.only_scaler()
-        look_for_edits(loop, state, scaler)
+        if loop.watchful:
+            look_for_edits(loop, state, scaler)
         loop.happens("clip", state, scaler, place, function=function, limit=limit, norm=norm)
         state.change_explained, state.weight = True, None
 

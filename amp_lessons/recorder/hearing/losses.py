@@ -9,7 +9,6 @@ from amp_lessons.recorder.hearing.autocast import autocast_is_on
 from amp_lessons.recorder.hearing.heard import SCALER, argument, hears
 from amp_lessons.recorder.later import Later
 from amp_lessons.recorder.optimizer_state import MIXED, SCALED, UNKNOWN, UNSCALED, fingerprint, has_gradients
-from amp_lessons.recorder.places import here
 
 _GRAPHS_LOOKED_AT = 2  # for each line with a backward and each dtype of autocast
 
@@ -28,7 +27,7 @@ def scale(loop, args, kwargs):
         state.look_at_scale(loop.step)
     known = None if isinstance(state.scale, Later) else state.scale
     state.last_scale_call = loop.happens("scale", scaler=state, scale=known, enabled=state.enabled).place
-    outputs = argument(args, kwargs, 1, "outputs")
+    outputs = argument(args, kwargs, 1, "outputs") if state.enabled else None
     if isinstance(outputs, torch.Tensor) and outputs.numel() == 1:
         state.scaled_losses.append((state.calls, state.last_scale_call, loop.step, Later(outputs)))
 
@@ -46,16 +45,19 @@ def backward(loop, args, kwargs):
                 loop.penalty = moment
         return
     loop.end_scan()
-    loop.confirm_stale_cache()
+    if loop.stale_cache is not None:
+        loop.look_for_stale_copies([root for root in args[0] if root is not None] if args else [])
     loop.regions = deque(loop.open_regions, maxlen=loop.regions.maxlen)
     before = {}  # the gradients that are there: to see whose the backward adds to
     for optimizer, state in loop.watched_optimizers():
+        if not loop.watchful:
+            continue
         if state.used or state.unknown or state.backwards:
             state.changed_by_hand()
             before[id(optimizer)] = fingerprint(optimizer)
         if state.used and moment.data["scaling"] == SCALED and not state.unknown and not state.backwards:
             state.look_for_zeros()
-    loop.backward_under_way = moment
+    loop.backward_under_way, loop.clip_inside_backward = moment, None
     try:
         yield
     finally:
@@ -67,7 +69,11 @@ def backward(loop, args, kwargs):
         there = before.get(id(optimizer))
         if has_gradients(optimizer) if there is None else fingerprint(optimizer) != there:
             state.receive_from(moment)
+            if not loop.watchful:
+                continue
             state.look()
+            if loop.clip_inside_backward is not None and moment.data["scaling"] == SCALED:
+                state.clipped_early = loop.clip_inside_backward
             if moment.data["scaling"] != UNSCALED or "float16" in moment.data["dtypes"]:
                 state.weigh()
 
@@ -77,11 +83,11 @@ def _looked_at(loop, args, kwargs, accumulate):
     loop.work_begins()
     roots = [root for root in (args[0] if args else ()) if root is not None]
     given = args[1] if len(args) > 1 and accumulate else ()
-    kind, scaler = _origin(loop, roots)
-    if any(graph.has_own_gradient(root, gradient) for root, gradient in zip(roots, given)):
+    kind, scaler, twice = _origin(loop, roots)
+    if loop.watchful and any(graph.has_own_gradient(root, one) for root, one in zip(roots, given)):
         kind = UNKNOWN
     device = getattr(getattr(roots[0] if roots else None, "device", None), "type", "cpu")
-    place = here()
+    place = loop.here()
     dtypes, devices = _ran_in(loop, roots[0], place, kind) if roots else (frozenset(), frozenset())
     if kind == SCALED and any(region.enabled and region.dtype == torch.float16 for region in loop.regions):
         dtypes = dtypes | {
@@ -94,6 +100,7 @@ def _looked_at(loop, args, kwargs, accumulate):
         scaler=scaler,
         place=place,
         scaling=kind,
+        scaled_twice=twice,
         device=device,
         autocast=autocast_is_on(device),
         create_graph=bool(argument(args, kwargs, 3, "create_graph", False)),
@@ -103,19 +110,21 @@ def _looked_at(loop, args, kwargs, accumulate):
 
 
 def _origin(loop, roots):
-    """Return (the kind of all roots together, the scaler's state or None)."""
-    in_use = any(state.enabled for state in loop.scalers.values())
-    if not loop.marked and not in_use:
-        return ("unscaled" if loop.events.total else UNKNOWN), None  # begun with a backward: who knows
+    """Return (the kind of all roots together, the scaler's state or None, whether it scaled them twice)."""
+    if not loop.marked and not any(state.enabled for state in loop.scalers.values()):
+        return ("unscaled" if loop.events.total else UNKNOWN), None, False  # begun with a backward: who knows
     origins = [graph.origin_of(root) for root in roots]
     kinds = {one.kind for one in origins}
     kind = kinds.pop() if len(kinds) == 1 else UNKNOWN if UNKNOWN in kinds else MIXED
     if kind == UNSCALED and any(one.product for one in origins):
         kind = UNKNOWN  # loss * scaler.get_scale() is scaled as well
     scaler = loop.scalers.get(next((one.scaler for one in origins if one.scaler is not None), None))
-    if scaler is not None:
-        scaler.go_backward([call for one in origins for call in one.calls])
-    return kind, scaler
+    if scaler is None:
+        return kind, None, False
+    calls = [call for one in origins for call in one.calls]
+    several = max(calls, default=0) > scaler.backward_call + 1  # calls of scale() since the last backward
+    scaler.go_backward(calls)
+    return kind, scaler, several and any(map(graph.scaled_twice, roots))
 
 
 def _ran_in(loop, root, place, kind):

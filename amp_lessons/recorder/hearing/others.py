@@ -40,10 +40,28 @@ def optimizer_load(loop, args, kwargs):
     yield
     state = loop.optimizer_state(args[0])
     place = loop.happens("load optimizer", optimizer=state).place
-    if not state.tried:
-        state.loaded = place
-    else:  # it starts anew in this very run, as the folds of a cross-validation do: no checkpoint
+    if state.tried or (loop.trained and not loop.saved):
+        # Training starts anew in this very run, as the folds of a cross-validation do: no checkpoint.
         loop.withdrawn.add("resume-without-scaler-state")
+    elif _comes_from_training(args[0], state):
+        state.loaded = place
+
+
+def _comes_from_training(optimizer, state):
+    """Return whether the state that was loaded may be one that training left behind."""
+    if optimizer.state:
+        return True
+    plain_sgd = all(group.get("momentum", 1) == 0 for group in optimizer.param_groups)
+    return plain_sgd and not state.saved_untrained  # it keeps nothing, so its state never tells
+
+
+@hears("save optimizer", part_of=["load optimizer"])
+def optimizer_saved(loop, args, kwargs):
+    yield
+    if loop.trained:
+        loop.saved = True
+    else:
+        loop.optimizer_state(args[0], active=False).saved_untrained = True
 
 
 @hears("make scaler")

@@ -8,7 +8,7 @@ from amp_lessons.recorder.hearing.autocast import autocast_is_on
 from amp_lessons.recorder.hearing.gradients import look_for_edits
 from amp_lessons.recorder.hearing.heard import SCALER, argument, hears
 from amp_lessons.recorder.later import Later, read
-from amp_lessons.recorder.loop import Moment
+from amp_lessons.recorder.loop import Moment, StaleCache
 from amp_lessons.recorder.places import here
 from amp_lessons.recorder.scaler_state import READY, STEPPED
 
@@ -47,12 +47,13 @@ def _outcome(loop, scaler, optimizer):
 
 
 def _ended(loop, state, owner, outcome):
-    place = here()
+    place, loop.trained = loop.here(), True
     undecided = isinstance(outcome, Later) and not outcome.known()
     skipped = not undecided and bool(read(outcome))
     if undecided:
         loop.undecided.append((outcome, state, owner, place, loop.step))
-    for one in list(loop.sharing(owner)):
+    sharing = loop.sharing(owner)
+    for one in sharing:
         one.tried, one.done = one.tried + 1, one.done + (not skipped)
     if skipped:
         _skipped(loop, state, owner, place)
@@ -61,7 +62,7 @@ def _ended(loop, state, owner, outcome):
         state.in_a_row = 0
         state.clean_since_skip += 1
         loop.happens("stepped", owner, state, place, bare=False)
-    for one in list(loop.sharing(owner)):
+    for one in sharing:
         one.stepped()
 
 
@@ -94,6 +95,8 @@ def optimizer_step_begins(loop, optimizer):
         found = getattr(optimizer, "found_inf", None)
         if isinstance(found, torch.Tensor) and getattr(optimizer, "_step_supports_amp_scaling", False):
             loop.fused_outcome = Later(found)
+    elif not loop.watchful:
+        pass
     elif owner.backwards:
         look_for_edits(loop, owner, loop.only_scaler())
     elif owner.used:
@@ -104,24 +107,30 @@ def optimizer_step_begins(loop, optimizer):
 def optimizer_step_ends(loop, optimizer, owner):
     """The hook after it."""
     place = here()
-    device = next((p.device.type for g in optimizer.param_groups for p in g["params"]), "cpu")
-    if (
-        _was_cast(owner)
-        and autocast_is_on(device)
-        and torch.is_autocast_cache_enabled()
-        and loop.open_regions
-    ):
-        loop.stale_cache = Moment("stale cache", loop.step, place, {}, owner)
+    if loop.open_regions and torch.is_autocast_cache_enabled() and _was_cast(owner):
+        _note_stale_copies(loop, optimizer, owner, place)
     if "scaler step" in loop.inside and loop.scaler_under_way.enabled:
         return
     owner.tried += 1
     owner.done += 1
+    loop.trained = True
     loop.happens("stepped", owner, loop.only_scaler(), place, bare=True)
-    owner.stepped()
+    owner.stepped(look=loop.watchful)
     if loop.lead is None or loop.lead() is None:
         loop.lead = weakref.ref(optimizer)
     if not any(state.enabled for state in loop.scalers.values()) and loop.lead() is optimizer:
         loop.between_steps = True
+
+
+def _note_stale_copies(loop, optimizer, owner, place):
+    """A step inside an autocast region: from now on its copies are old, if it has made any."""
+    began, stepped = loop.open_regions[0].began, torch.autograd._get_sequence_nr()
+    if began == stepped:
+        return  # nothing was computed in this region yet
+    weights = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    likely = bool(owner.backwards) and autocast_is_on(weights[0].device.type if weights else "cpu")
+    moment = Moment("stale cache", loop.step, place, {}, owner)
+    loop.stale_cache = StaleCache(moment, began, stepped, set(map(id, weights)), likely)
 
 
 def _was_cast(owner):

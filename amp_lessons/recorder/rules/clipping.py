@@ -2,16 +2,16 @@
 
 import math
 
-from amp_lessons.recorder.later import read
 from amp_lessons.recorder.optimizer_state import MIXED, SCALED
 from amp_lessons.recorder.rules.limits import looks_clipped
 from amp_lessons.recorder.rules.numbers import scale_of
 from amp_lessons.recorder.rules.rule import Sighting, rule
+from amp_lessons.recorder.scaler_state import READY
 
 
 @rule(
     "clip-before-unscale",
-    on=["clip", "edit"],
+    on=["clip", "edit", "unscale"],
     summary="gradients are clipped while they are still multiplied by the loss scale",
     happened="Gradients are clipped ({function}, limit {limit}) while they are still multiplied by the "
     "loss scale {scale}{norm}.",
@@ -22,7 +22,10 @@ def clip_before_unscale(loop, moment):
     if moment.kind == "edit":
         yield from _clipped_by_hand(moment)
         return
-    limit, owner = read(moment.data["limit"]), moment.optimizer
+    if moment.kind == "unscale":
+        yield from _clipped_in_a_hook(moment)
+        return
+    limit, owner = moment.data["limit"], moment.optimizer
     if owner.gradients not in (SCALED, MIXED) or limit is None or not math.isfinite(limit):
         return
     scale = scale_of(owner, moment)
@@ -31,21 +34,38 @@ def clip_before_unscale(loop, moment):
     if owner.may_be_divided():
         owner.unknown = True
         return
-    norm = read(moment.data["norm"])
+    norm = moment.data["norm"]
     if norm is not None and norm <= limit:
         return  # nothing was cut: the norm is only looked at
     words = "" if norm is None else f", so the limit is compared with a norm of {norm:.4g}"
     yield Sighting({"function": moment.data["function"], "limit": limit, "scale": scale, "norm": words})
 
 
+def _clipped_in_a_hook(moment):
+    """A hook clipped each gradient as it arrived, and only now they are divided."""
+    owner, scaler = moment.optimizer, moment.scaler
+    if owner.clipped_early is None or owner.gradients != SCALED or scaler.scale_was_read:
+        return
+    place, function, limit, norm = owner.clipped_early
+    if moment.data["stage"] == READY and math.isfinite(limit) and scale_of(owner, moment) != 1:
+        words = "" if norm is None else f", so the limit is compared with a norm of {norm:.4g}"
+        numbers = {"function": f"{function} in a hook", "limit": limit, "norm": words}
+        yield Sighting({**numbers, "scale": scale_of(owner, moment)}, place)
+
+
 def _clipped_by_hand(moment):
     """Gradients were edited while scaled. Averaging them is right; a limit shows in their size."""
-    size = looks_clipped(moment.optimizer.ref())
-    scale = scale_of(moment.optimizer, moment)
-    if size is not None and scale != 1:
-        name, limit = size
+    owner = moment.optimizer
+    before, size = owner.limit_seen, looks_clipped(owner.ref())
+    owner.limit_seen = None if size is None else (size, moment.place, moment.step)
+    if size is None or before is None or before[0] != size:
+        return  # once may be chance; the same limit twice is none
+    (name, limit), place, step = before
+    scale = scale_of(owner, moment)
+    if scale != 1:
         words = f"; before the step their {name} is {limit:.4g}, as if cut there"
-        yield Sighting({"function": "Your own clipping", "limit": limit, "scale": scale, "norm": words})
+        numbers = {"function": "Your own clipping", "limit": limit, "scale": scale, "norm": words}
+        yield Sighting(numbers, place, step)
 
 
 RULES = [clip_before_unscale]

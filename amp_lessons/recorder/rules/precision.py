@@ -1,5 +1,7 @@
 """Rules about dtypes, devices and autocast's settings."""
 
+import torch
+
 from amp_lessons.recorder.optimizer_state import UNSCALED
 from amp_lessons.recorder.rules.rule import Rule, Sighting, rule
 from amp_lessons.recorder.scaler_state import READY
@@ -85,10 +87,36 @@ def autocast_default_dtype(loop, moment):
         yield Sighting({"device": moment.data["device"], "dtype": moment.data["dtype"]})
 
 
+@rule(
+    "low-precision-parameters",
+    severity="note",
+    on=["stepped"],
+    summary="the parameters themselves are 16-bit numbers",
+    happened="{optimizer} trains parameters in {dtype}: an update smaller than half the spacing of such "
+    "numbers is lost{eps}.",
+    to_do="Keep the parameters in float32 and let autocast compute in 16 bits, unless your optimizer keeps "
+    "float32 copies of them or rounds at random.",
+)
+def low_precision_parameters(loop, moment):
+    optimizer = moment.optimizer.ref()
+    if moment.optimizer.tried > 1 or optimizer is None:
+        return
+    for group in optimizer.param_groups:
+        dtypes = {p.dtype for p in group["params"] if p.requires_grad and p.grad is not None}
+        for dtype in (torch.float16, torch.bfloat16):
+            if dtype in dtypes:
+                eps = group.get("eps", 0)
+                lost = eps and torch.tensor(eps, dtype=dtype).item() == 0
+                words = f", and the optimizer's eps of {eps:g} is 0 in float16" if lost else ""
+                yield Sighting({"dtype": str(dtype).removeprefix("torch."), "eps": words})
+                return
+
+
 RULES = [
     fp16_without_scaler,
     scaler_with_bf16,
     half_parameters,
     autocast_wrong_device,
     autocast_default_dtype,
+    low_precision_parameters,
 ]

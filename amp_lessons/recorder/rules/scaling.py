@@ -121,6 +121,36 @@ def _same(before, after):
 
 
 @rule(
+    "scaled-twice",
+    on=["backward"],
+    summary="a loss goes through scaler.scale twice",
+    happened="This loss was multiplied by the loss scale {scale} twice; unscaling divides by it once, so the "
+    "optimizer would step on gradients that are {scale} times too large.",
+    to_do="Call scaler.scale(loss) once, on the loss as it is, and scaled.backward() on what it returns.",
+)
+def scaled_twice(loop, moment):
+    if moment.data["scaled_twice"] and moment.scaler is not None and moment.scaler.scale_now != 1:
+        yield Sighting({"scale": moment.scaler.scale_now}, moment.scaler.last_scale_call)
+
+
+@rule(
+    "wrong-scaler",
+    on=["unscale"],
+    summary="a loss is scaled by one scaler, and its gradients are divided by another",
+    happened="The loss was multiplied by the scale {before} of one scaler, and {optimizer} is stepped by "
+    "another one, whose scale is {after}.",
+    to_do="Use the same scaler for scale(loss) and for unscale_(optimizer), step(optimizer) and update().",
+)
+def wrong_scaler(loop, moment):
+    owner = moment.optimizer
+    if owner.gradients != SCALED or moment.data["stage"] != READY:
+        return
+    first = owner.waiting[0]
+    if all(one.scaler is not None and one.scaler is not moment.scaler for one in owner.waiting):
+        yield Sighting({"before": first.scale, "after": moment.scaler.scale_now})
+
+
+@rule(
     "gradient-penalty-still-scaled",
     on=["backward"],
     summary="a penalty is built from gradients that are still scaled",
@@ -142,5 +172,7 @@ RULES = [
     gradients_not_zeroed,
     backward_after_unscale,
     scale_changed,
+    scaled_twice,
+    wrong_scaler,
     gradient_penalty,
 ]

@@ -1,5 +1,6 @@
 """A norm that still contains the scale is clipped."""
 
+import torch
 from torch import nn
 
 from tests.recorder.toy_training import gentle_scaler, half, problem, sgd
@@ -52,3 +53,40 @@ def right_without_scaler():
         nn.functional.mse_loss(net(x), y).backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
         optimizer.step()
+
+
+def wrong_in_a_hook():
+    net, x, y = problem()
+
+    def clip(p):
+        nn.utils.clip_grad_norm_(p, 1e-3)  # <- clip-before-unscale
+
+    for p in net.parameters():
+        p.register_post_accumulate_grad_hook(clip)
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def right_in_a_hook():
+    """The hook divides, clips and steps: nothing is divided again."""
+    net, x, y = problem()
+    optimizers, scaler = {p: torch.optim.SGD([p], lr=0.01) for p in net.parameters()}, gentle_scaler()
+
+    def step(p):
+        p.grad.div_(scaler.get_scale())
+        nn.utils.clip_grad_norm_(p, 1e-3)
+        optimizers[p].step()
+        optimizers[p].zero_grad()
+
+    for p in net.parameters():
+        p.register_post_accumulate_grad_hook(step)
+    for _ in range(3):
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()

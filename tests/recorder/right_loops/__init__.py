@@ -5,11 +5,14 @@ from tests.recorder.right_loops import (  # noqa: F401
     autocast_regions,
     backward_calls,
     by_hand,
+    cleared_by_name,
     clipping,
     code_shapes,
+    copies_of_weights,
     optimizers,
     precisions,
     pytorch_recipes,
+    runs_begun_anew,
     schedules,
 )
 from tests.recorder.right_loops.registry import LOOPS  # noqa: F401

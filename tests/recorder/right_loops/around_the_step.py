@@ -52,17 +52,23 @@ def evaluation_between_steps():
         scaler.update()
 
 
+def saved_after_a_step():
+    net, x, y = problem()
+    optimizer, scaler = torch.optim.Adam(net.parameters()), gentle_scaler()
+    nn.functional.mse_loss(net(x), y).backward()
+    optimizer.step()
+    parts = {"net": net, "optimizer": optimizer, "scaler": scaler}
+    return {name: copy.deepcopy(part.state_dict()) for name, part in parts.items()}
+
+
 @right(
     line='scaler.load_state_dict(checkpoint["scaler"])',
     becomes="pass",
     finds={"resume-without-scaler-state": 'optimizer.load_state_dict(checkpoint["optimizer"])'},
 )
 def resumed_from_a_checkpoint():
-    net, x, y = problem()
+    checkpoint, (net, x, y) = saved_after_a_step(), problem()
     optimizer, scaler = torch.optim.Adam(net.parameters()), gentle_scaler()
-    checkpoint = copy.deepcopy(
-        {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "scaler": scaler.state_dict()}
-    )
     net.load_state_dict(checkpoint["net"])
     optimizer.load_state_dict(checkpoint["optimizer"])
     scaler.load_state_dict(checkpoint["scaler"])

@@ -177,7 +177,7 @@ def checkpointed_reentrant():
 
 @right(
     line="scaler.step(optimizer)",
-    becomes="with half(): scaler.step(optimizer)",
+    becomes="with half(): net(x).sum(); scaler.step(optimizer)",
     finds="step-inside-autocast",
 )
 def entered_and_left_by_hand():

@@ -63,9 +63,9 @@ def static_scale():
 
 
 @right(
-    line="optimizer.step()",
-    becomes="with half(): net(x); optimizer.step()",
-    finds="step-inside-autocast",
+    line="(loss * 128.0).backward()",
+    becomes="with half(): (loss * 128.0).backward()",
+    finds="backward-inside-autocast",
 )
 def fp32_masters_of_half_weights():
     net, x, y = problem()

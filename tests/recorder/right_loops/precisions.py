@@ -93,7 +93,7 @@ def everything_bf16_without_autocast():
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(net(x), y)
         loss.backward()
-        optimizer.step()
+        optimizer.step()  # <- note low-precision-parameters
 
 
 @right(

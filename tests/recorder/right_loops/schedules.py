@@ -115,9 +115,9 @@ def one_schedule_after_another():
 
 
 @right(
-    line="with nullcontext():",
-    becomes="with half():",
-    finds={"step-inside-autocast": "optimizer.step()"},
+    line="optimizer.step()",
+    becomes="with half(): net(x); optimizer.step()",
+    finds="step-inside-autocast",
 )
 def two_schedules_per_batch_without_scaler():
     net, x, y = problem()
