@@ -77,11 +77,13 @@ class Findings:
     def __init__(self):
         self._found: dict[tuple, _Found] = {}
         self.recent: list[_Found] = []  # of the call that is running now
-        self.withdrawn: set[str] = set()  # rules that later calls have shown to be wrong
+        # What later calls have shown to be wrong: rules, or one of them at a line, as (rule, file, line).
+        self.withdrawn: set = set()
 
     def add(self, rule: Rule, place: Place, step: int, numbers: dict, error: str = "") -> None:
         """Add what ``rule`` saw, or count it if the rule has seen the same at this line."""
         key = rule.name, place.file, place.line
+        self.withdrawn.discard(key)
         found = self._found.get(key)
         if found is not None:
             found.times += 1
@@ -107,11 +109,16 @@ class Findings:
         """Return all findings ("finding") or notes ("note"), in the order of their steps."""
         return [
             one.finding()
-            for one in sorted(self._found.values(), key=lambda one: one.step)
+            for key, one in sorted(self._found.items(), key=lambda item: item[1].step)
             if one.rule.severity == severity
-            and one.rule.name not in self.withdrawn
+            and self.withdrawn.isdisjoint((one.rule.name, key))
             and self.of_rules(one.rule.beside) is None
         ]
+
+    def shown(self, found: _Found) -> _Found:
+        """Return what is told in the place of ``found``: itself, or what it says nothing new beside."""
+        others = found.rule.beside
+        return self.of_rules(others, found.step) or self.of_rules(others) or found
 
 
 def _settled(number):

@@ -4,10 +4,12 @@ The mark of a scaled loss lies on the graph's own node (its ``metadata``, which 
 this one), so it lives and dies with the learner's graph and keeps nothing alive.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 
 import torch
+from torch.autograd.function import BackwardCFunction
 
 _MARK = "amp_lessons: scaled by"
 _GRADIENT = "amp_lessons: a scaled gradient"
@@ -34,8 +36,28 @@ _LINEAR = {
     "CloneBackward0",
     "AliasBackward0",
     "ToCopyBackward0",
+    "PermuteBackward0",
 }
 _PRODUCTS = {"MulBackward0", "DivBackward0"}
+_CONTRACTIONS = {
+    "DotBackward0",
+    "VdotBackward0",
+    "MvBackward0",
+    "MmBackward0",
+    "AddmmBackward0",
+    "BmmBackward0",
+}
+# Between a layer's product and its weight.
+_TO_A_WEIGHT = {
+    "TBackward0",
+    "ToCopyBackward0",
+    "TransposeBackward0",
+    "PermuteBackward0",
+    "ViewBackward0",
+    "ExpandBackward0",
+    "UnsafeViewBackward0",
+}
+_PLAIN = {-1.0, 0.1, 0.5, 1.0, 2.0, 10.0}  # factors that are no 1 / scale
 _LIMIT = 64  # nodes looked at for one loss
 
 
@@ -71,7 +93,7 @@ class Origin:
     kind: str
     scaler: int | None = None
     calls: list[int] = field(default_factory=list)  # of that scaler's scale()
-    product: bool = False  # multiplied by something on the way: by the scale, perhaps
+    product: float = 0.0  # multiplied by this on the way, by the scale, perhaps; inf where nobody knows
 
 
 def origin_of(root) -> Origin:
@@ -90,7 +112,7 @@ def _origin(node, left):
     if left[0] < 0:
         return Origin("unknown")
     if name not in _LINEAR:
-        return Origin("unknown" if _scaled_above(node) else "unscaled")
+        return Origin("unknown" if _scaled_above(node) or _is_weighted(node, name) else "unscaled")
     if name == "MulBackward0" and _MARK in node.metadata:
         scaler, call = node.metadata[_MARK]
         return Origin("scaled", scaler, [call])
@@ -98,7 +120,10 @@ def _origin(node, left):
     kinds = {part.kind for part in parts}
     scaler = next((part.scaler for part in parts if part.scaler is not None), None)
     calls = [call for part in parts for call in part.calls]
-    product = name == "MulBackward0" or any(part.product for part in parts)
+    product = max((part.product for part in parts), default=0.0)
+    if name == "MulBackward0" and scaler is None:
+        factor = _factor(node, [one for one, _ in node.next_functions])
+        product = math.inf if factor is None else max(product, 1.0) * abs(factor)
     if name in _PRODUCTS and scaler is not None:
         kind = "mixed" if "mixed" in kinds else "scaled"
     elif len(kinds) <= 1:
@@ -106,6 +131,27 @@ def _origin(node, left):
     else:
         kind = "unknown" if "unknown" in kinds else "mixed"
     return Origin(kind, scaler, calls, product)
+
+
+def _is_weighted(node, name) -> bool:
+    """Return whether outputs are contracted with a constant: with their gradients, perhaps, scaled ones.
+
+    Not a layer, which contracts with a weight, and not a weighted sum of losses.
+    """
+    if name not in _CONTRACTIONS:
+        return False
+    factors = [one for one, _ in node.next_functions[-2:]]
+    if None not in factors:
+        return False
+    other = next((one for one in factors if one is not None), None)
+    while other is not None and other.name() in _TO_A_WEIGHT:
+        other = other.next_functions[0][0]
+    return other is not None and not hasattr(other, "variable") and other.name() != "StackBackward0"
+
+
+def has_own_backward(root) -> bool:
+    """Return whether a loss comes from the learner's own autograd.Function, which may scale gradients."""
+    return isinstance(node_of(root), BackwardCFunction)
 
 
 def scaled_twice(root) -> bool:
@@ -147,13 +193,33 @@ def mark_gradients(gradients) -> None:
 
 
 def uses_scaled_gradients(root) -> bool:
-    """Return whether a loss uses marked gradients otherwise than by first dividing them."""
+    """Return whether a loss uses marked gradients otherwise than by first dividing them.
+
+    A product with something that has no gradient may be one with 1 / scale.
+    """
     for node in _nodes(node_of(root), 4 * _LIMIT):
-        inputs = [one for one, _ in node.next_functions if one is not None]
-        marked = [one for one in inputs if _GRADIENT in one.metadata]
-        if marked and node.name() != "DivBackward0":
-            return True
+        inputs = [one for one, _ in node.next_functions]
+        if any(one is not None and _GRADIENT in one.metadata for one in inputs):
+            perhaps = node.name() == "MulBackward0" and None in inputs and _factor(node, inputs) not in _PLAIN
+            if node.name() != "DivBackward0" and not perhaps:
+                return True
     return False
+
+
+def _factor(node, inputs) -> float | None:
+    """Return the constant that a product multiplies by; None where it cannot be had without running anything.
+
+    Newer versions of PyTorch tell whether the learner's hooks lie on what a node has saved; only without
+    them it is looked at.
+    """
+    saved = getattr(node, "_raw_saved_other", None)
+    if saved is None or None not in inputs or getattr(saved, "unpack_hook", saved) is not None:
+        return None
+    number = saved.data
+    try:
+        return number.item() if type(number) is torch.Tensor and number.is_cpu else None
+    except RuntimeError:  # of several values, or without any
+        return None
 
 
 def weight_copies(root, weights) -> list[int]:

@@ -35,6 +35,7 @@ _SCALER_METHODS = {
     "get_scale": stepping.get_scale,
     "state_dict": others.scaler_state_dict,
     "load_state_dict": others.scaler_load,
+    "__getstate__": others.scaler_copied,
 }
 
 

@@ -64,6 +64,8 @@ class Loop:
         self.lead = None
         self.watchful = False  # a scaler or FP16 is in use: the gradients are followed
         self.trained = self.saved = False  # an optimizer stepped; and its state was taken after that
+        self.scaler_met = False  # an enabled scaler is, or was, there
+        self.saved_beside_scaler = False
         self.marked = False  # some loss was scaled
         self.read_inside_backward = False
         self.withdrawn: set[str] = set()
@@ -74,7 +76,7 @@ class Loop:
         self.optimizers: dict[int, OptimizerState] = {}
         self.scalers: dict[int, ScalerState] = {}
         self.schedulers: dict[int, tuple] = {}
-        self.regions: deque = deque(maxlen=32)  # since the last backward
+        self.regions: dict = {}  # since the last backward: the first of each kind
         self.open_regions: list = []
         self.looked_at: dict[tuple, list] = {}
         self.stepped_inside = False
@@ -176,8 +178,10 @@ class Loop:
                     del self.scalers[key]
             state = self.scalers[id(scaler)] = ScalerState.of(scaler)
         state.enabled = bool(getattr(scaler, "_enabled", True))
-        if state.enabled and not self.watchful:
-            self.begin_to_watch()
+        if state.enabled:
+            self.scaler_met = True
+            if not self.watchful:
+                self.begin_to_watch()
         return state
 
     def begin_to_watch(self):
@@ -241,6 +245,6 @@ class Loop:
             self.scan = Scan(self.models.modules_of(optimizer))
 
     def end_scan(self):
-        """Take the scan's hooks away."""
+        """Take the scan's hook away."""
         if self.scan is not None:
             self.scan.end()

@@ -56,10 +56,17 @@ def has_gradients(optimizer) -> bool:
 
 
 def _spread(optimizer) -> list[tuple[int, int]]:
-    """Return the positions, as (group, parameter), of a few parameters spread over all of them."""
-    groups = enumerate(optimizer.param_groups)
-    every = [(number, index) for number, group in groups for index in range(len(group["params"]))]
-    return every[:: max(1, len(every) // _SAMPLE)]
+    """Return the positions, as (group, parameter), of a few parameters spread over all with a gradient.
+
+    Without any gradient they are spread over all.
+    """
+    every = [
+        (number, index, parameter.grad is not None)
+        for number, group in enumerate(optimizer.param_groups)
+        for index, parameter in enumerate(group["params"])
+    ]
+    chosen = [one[:2] for one in every if one[2]] or [one[:2] for one in every]
+    return chosen[:: max(1, len(chosen) // _SAMPLE)]
 
 
 def _sample(optimizer, positions) -> dict:
@@ -85,12 +92,14 @@ class OptimizerState:
     used: bool = False
     backwards: list[Backward] = field(default_factory=list)
     sample: dict = field(default_factory=dict)  # of a few, by position, at the last look
+    groups: int = 0  # the optimizer's groups when these few were chosen
     change_explained: bool = False  # the next change is a call's that was heard: clipping, unscale_
     edited: bool = False
     clipped_early: tuple | None = None  # by a hook, in the backward: (place, function, limit, norm)
     limit_seen: tuple | None = None  # (what looks cut off where, place, step) at the last edit
     light: tuple | None = None  # the position of a small gradient
-    weight: object = None  # a number or Later: a value of the gradients after the last backward
+    weight: object = None  # a value of the gradients after the last backward: a number, a Later, UNKNOWN
+    unscaled_again: Place | None = None  # by a second unscale_, which PyTorch refuses; nothing came between
     active: int = 0
     tried: int = 0
     done: int = 0
@@ -102,7 +111,7 @@ class OptimizerState:
     def of(cls, optimizer):
         """Return the state of an optimizer seen for the first time: its gradients are of unknown origin."""
         state = cls(weakref.ref(optimizer), type(optimizer).__name__, unknown=has_gradients(optimizer))
-        state.sample = _sample(optimizer, _spread(optimizer))
+        state.choose_sample(optimizer)
         return state
 
     @property
@@ -129,7 +138,7 @@ class OptimizerState:
     def forget(self) -> None:
         """The gradients were cleared: they are None, or zero."""
         self.unknown = self.used = self.change_explained = self.edited = False
-        self.backwards, self.clipped_early = [], None
+        self.backwards, self.clipped_early, self.unscaled_again = [], None, None
         self.look()
 
     def begin_to_watch(self) -> None:
@@ -143,11 +152,25 @@ class OptimizerState:
         else:
             self.forget()
 
-    def look(self) -> None:
-        """Take the gradients as they are now for the known ones."""
+    def look(self, arrived: bool = False) -> None:
+        """Take the gradients as they are now for the known ones; ``arrived`` from a backward just now.
+
+        What has been frozen since, or was added, must not leave the sample without any gradient.
+        """
         optimizer = self.ref()
-        if optimizer is not None:
-            self.sample = _sample(optimizer, self.sample or _spread(optimizer))
+        if optimizer is None:
+            return
+        if not self.sample or (arrived and len(optimizer.param_groups) != self.groups):
+            self.choose_sample(optimizer)
+            return
+        self.sample = _sample(optimizer, self.sample)
+        if arrived and not any(self.sample.values()):
+            self.choose_sample(optimizer)
+
+    def choose_sample(self, optimizer) -> None:
+        """Choose the gradients for a quick look, and look at them."""
+        self.groups = len(optimizer.param_groups)
+        self.sample = _sample(optimizer, _spread(optimizer))
 
     def changed_by_hand(self) -> bool:
         """Return whether gradients changed since the last call that explains a change; handles clearing.
@@ -159,7 +182,7 @@ class OptimizerState:
         if optimizer is None:
             return False
         self.look()
-        if self.sample != before and not any(self.sample.values()) and not has_gradients(optimizer):
+        if not any(self.sample.values()) and not has_gradients(optimizer):
             self.forget()
             return False
         if explained or self.sample == before:
@@ -208,7 +231,8 @@ class OptimizerState:
 
     def weigh(self) -> None:
         """Note a value of the new gradients: an edit through ``p.grad.data`` shows in it if need be."""
-        self.weight = self._size()
+        size = self._size()
+        self.weight = UNKNOWN if size is None else size
 
     def may_be_divided(self) -> bool:
         """Return whether the learner may have divided these gradients where no version tells.
@@ -220,9 +244,11 @@ class OptimizerState:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if any(p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):
             return True
+        if self.weight is None or self.change_explained:
+            return False  # clipping has changed their size
         size, before = read(self._size()), read(self.weight)
-        if size is None or before is None or self.change_explained:
-            return False
+        if size is None or before is None or before is UNKNOWN:
+            return True
         return abs(size - before) > 1e-3 * abs(before)
 
     def _size(self):
@@ -257,8 +283,10 @@ class OptimizerState:
         self.change_explained = True
 
     def stepped(self, look: bool = True) -> None:
-        """A step, or a skip, used the gradients up."""
-        self.used, self.backwards, self.clipped_early = True, [], None
+        """A step, or a skip, used the gradients up, if there are any."""
+        optimizer = self.ref()
+        self.used = optimizer is None or has_gradients(optimizer)
+        self.backwards, self.clipped_early, self.unscaled_again = [], None, None
         self.edited = self.change_explained = False
         if look:
             self.look()

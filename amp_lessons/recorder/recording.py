@@ -113,22 +113,23 @@ class Recording:
 
     def explain(self, loop, error, place=None) -> None:
         """Explain an exception that the loop raised, unless a rule has seen its cause just now."""
-        if self._explained == id(error):
-            return
-        self._explained = id(error)
         text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".strip(": ")
+        if self._explained == (id(error), text):
+            return
+        self._explained = id(error), text  # an id alone may be that of a later exception
         place = place or place_of_exception(error)
         if place is NOWHERE:
             place = here()
         loop.note("exception", place, error=text)
         if self._found.recent:
-            self._found.recent[-1].error = text
+            self._found.shown(self._found.recent[-1]).error = text
             return
         name = rule_that_explains(error)
         if name is None:
             return
         known = self._found.of_rules((name, *RULES[name].beside), loop.step)
         if known is not None:
+            known = self._found.shown(known)
             known.error = known.error or text
         else:
             self._found.add(RULES[name], place, loop.step, {}, text)

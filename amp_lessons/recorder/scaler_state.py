@@ -33,6 +33,7 @@ class ScalerState:
     last_scale_call: Place | None = None
     used_before: bool = False
     made_here: bool = False  # while recording: else it may have been loaded before
+    starts_as_read: bool = False  # at a scale that the loop read from an earlier scaler
     loaded: bool = False
     loaded_before_first_scale: bool | None = None
     read_since_update: bool = False
@@ -95,6 +96,11 @@ class ScalerState:
         """The current scale as a number; waits for an accelerator, so for messages only."""
         return read(self.scale)
 
+    def was_read_at(self, scale) -> bool:
+        """Return whether the loop read this scaler's scale, and it was ``scale`` at the end or in between."""
+        course = [one for _, one in self.history]
+        return self.scale_was_read and scale in course[-1:] + [one for one in course if one != course[0]]
+
     def stage(self, optimizer: int) -> str:
         """Return READY, DIVIDED or STEPPED for an optimizer's id; the scaler itself knows best."""
         own = getattr(self.ref(), "_per_optimizer_states", None)
@@ -102,6 +108,11 @@ class ScalerState:
             stage = getattr(own.get(optimizer, {}).get("stage"), "name", "READY")
             return {"UNSCALED": DIVIDED, "STEPPED": STEPPED}.get(stage, READY)
         return self.stages.get(optimizer, READY)
+
+    def has_checks_of(self, optimizer: int) -> bool:
+        """Return whether the scaler holds a check for inf of an optimizer's id."""
+        own = getattr(self.ref(), "_per_optimizer_states", {}).get(optimizer, {})
+        return bool(own.get("found_inf_per_device"))
 
     def has_checks(self) -> bool:
         """Return whether the scaler itself holds a check for inf: of a step before the recording began."""

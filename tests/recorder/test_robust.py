@@ -186,6 +186,27 @@ def test_a_compiled_optimizer():
     assert recorded[2].findings == []
 
 
+@pytest.mark.slow
+def test_a_compiled_optimizer_beside_a_scaler():
+    """PyTorch's hooks do not run in it: the scaler's own check tells that no step was skipped."""
+
+    def loop():
+        torch._dynamo.reset()
+        net, x, y = problem()
+        optimizer, scaler = torch.optim.AdamW(net.parameters()), gentle_scaler()
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+        optimizer.step = torch.compile(optimizer.step, backend="eager")
+        for _ in range(4):
+            one_step(net, x, y, optimizer, scaler)
+            scheduler.step()
+
+    run = observe(loop)
+    recording = run.recording
+    assert run.error is None
+    assert recording.findings == [] and recording.notes == []
+    assert [(each["stepped"], each["skipped"]) for each in recording.scalers] == [(4, 0)]
+
+
 def test_transformed_functions():
     """Gradients of functions, of gradients, and of a whole batch at once."""
     weights = torch.ones(3)
@@ -251,6 +272,55 @@ class LoudScaler(torch.amp.GradScaler):
 
     def get_scale(self, log=None):
         return super().get_scale()
+
+
+TELLS_OF_HOOKS = hasattr(torch._C._autograd.SavedTensor, "unpack_hook")
+
+
+@pytest.mark.skipif(not TELLS_OF_HOOKS, reason="this PyTorch does not tell whether saved tensors have hooks")
+def test_a_small_factor_is_no_scale():
+    def penalty():
+        net, x, y = problem()
+        scaler = gentle_scaler()
+        loss = nn.functional.mse_loss(net(x), y)
+        (gradient,) = torch.autograd.grad(scaler.scale(loss), [net[0].weight], create_graph=True)
+        (loss + (0.1 * gradient).square().sum()).backward()
+
+    def weighted_losses():
+        net, x, y = problem()
+        optimizer, scaler = sgd(net), gentle_scaler()
+        scaler.scale(torch.zeros(()))
+        output = net(x)
+        (nn.functional.mse_loss(output, y) + 0.3 * nn.functional.l1_loss(output, y)).backward()
+        scaler.step(optimizer)
+
+    def weighted_with_hooks_on_saved_tensors():
+        def unpack(tensor):
+            raise AssertionError("only the backward itself may ask for what was saved")
+
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+            weight = nn.Parameter(torch.ones(()))
+            loss = weight * 0.3
+        with contextlib.suppress(AssertionError):
+            gentle_scaler().scale(torch.zeros(()))
+            loss.backward()
+
+    assert [one.rule for one in observe(penalty).recording.findings] == ["gradient-penalty-still-scaled"]
+    assert [one.rule for one in observe(weighted_losses).recording.findings] == ["unscaled-backward"]
+    assert observe(weighted_with_hooks_on_saved_tensors).recording.troubles == []
+
+
+def test_pickling_after_update_is_no_look_at_the_scale():
+    def loop():
+        net, x, y = problem()
+        optimizer, scaler = torch.optim.Adam(net.parameters()), gentle_scaler()
+        for _ in range(2):
+            one_step(net, x, y, optimizer, scaler)
+            pickle.dumps(scaler)
+            net, optimizer, scaler = copy.deepcopy((net, optimizer, scaler))
+
+    recording = observe(loop).recording
+    assert recording.findings == [] and recording.notes == []
 
 
 def test_a_scaler_with_other_signatures():
@@ -488,6 +558,34 @@ def test_an_exception_that_the_loop_catches_is_reported_all_the_same():
             no_gradients.wrong()
 
     assert [finding.rule for finding in observe(loop).recording.findings] == ["no-gradients"]
+
+
+def test_an_exception_with_the_id_of_an_earlier_one_is_explained():
+    def loop():
+        net, x, y = problem()
+        for _ in range(3):
+            loss = nn.functional.mse_loss(net(x), y)
+            loss.backward()
+            with contextlib.suppress(RuntimeError):
+                loss.backward()
+        net(x.half())
+
+    assert [finding.rule for finding in observe(loop).recording.findings] == ["dtype-mismatch"]
+
+
+def test_an_exception_is_told_with_the_finding_that_is_shown():
+    def loop():
+        net, x, y = problem()
+        optimizer, scaler = sgd(net), gentle_scaler()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        optimizer.step()
+        scaler.update()
+
+    (finding,) = observe(loop).recording.findings
+    assert finding.rule == "bare-optimizer-step"
+    assert "No inf checks were recorded" in finding.error
 
 
 # What is kept and what is shown

@@ -25,6 +25,11 @@ class Region:
     place: Place
     began: int  # autograd's sequence number
 
+    @property
+    def kind(self) -> tuple:
+        """What the rules tell regions apart by."""
+        return self.device, self.dtype, self.enabled, self.wanted, self.grad
+
 
 def autocast_is_on(device: str) -> bool:
     """Return whether autocast is on for a device type; for one that has none (meta) it is off."""
@@ -56,7 +61,7 @@ def enter(loop, args, kwargs):
         loop.begin_to_watch()
     loop.work_begins()
     loop.open_regions.append(region)
-    loop.regions.append(region)
+    loop.regions.setdefault(region.kind, region)
     loop.happens(
         "autocast on" if enabled else "autocast off",
         place=place,

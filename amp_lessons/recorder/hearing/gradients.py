@@ -96,7 +96,10 @@ def unscale_(loop, args, kwargs):
     part = any(name in loop.inside for name in SCALER)
     if state.enabled and not part:
         look_for_edits(loop, owner, state)
-        loop.happens("unscale", owner, state, stage=state.stage(id(optimizer)), implicit=False)
+        stage = state.stage(id(optimizer))
+        place = loop.happens("unscale", owner, state, stage=stage, implicit=False).place
+        if stage == DIVIDED and owner.backwards and not owner.waiting:
+            owner.unscaled_again = place
     yield
     if state.enabled:
         for one in loop.sharing(owner):

@@ -1,7 +1,7 @@
 """What all hearings share: their names, and how an argument is found by position or by name."""
 
 # A call of these inside another of these is a part of it: step() unscales, a subclass calls super().
-SCALER = "scaler step", "unscale", "update", "scale", "state dict"
+SCALER = "scaler step", "unscale", "update", "scale", "state dict", "copy scaler"
 
 
 def hears(name, part_of=()):

@@ -1,7 +1,5 @@
 """scale, backward and autograd.grad."""
 
-from collections import deque
-
 import torch
 
 from amp_lessons.recorder import graph
@@ -10,6 +8,7 @@ from amp_lessons.recorder.hearing.heard import SCALER, argument, hears
 from amp_lessons.recorder.later import Later
 from amp_lessons.recorder.optimizer_state import MIXED, SCALED, UNKNOWN, UNSCALED, fingerprint, has_gradients
 
+_LARGEST_WEIGHT = 8.0  # of a loss: a larger factor may be a loss scale
 _GRAPHS_LOOKED_AT = 2  # for each line with a backward and each dtype of autocast
 
 
@@ -47,7 +46,7 @@ def backward(loop, args, kwargs):
     loop.end_scan()
     if loop.stale_cache is not None:
         loop.look_for_stale_copies([root for root in args[0] if root is not None] if args else [])
-    loop.regions = deque(loop.open_regions, maxlen=loop.regions.maxlen)
+    loop.regions = {region.kind: region for region in reversed(loop.open_regions)}
     before = {}  # the gradients that are there: to see whose the backward adds to
     for optimizer, state in loop.watched_optimizers():
         if not loop.watchful:
@@ -71,7 +70,7 @@ def backward(loop, args, kwargs):
             state.receive_from(moment)
             if not loop.watchful:
                 continue
-            state.look()
+            state.look(arrived=True)
             if loop.clip_inside_backward is not None and moment.data["scaling"] == SCALED:
                 state.clipped_early = loop.clip_inside_backward
             if moment.data["scaling"] != UNSCALED or "float16" in moment.data["dtypes"]:
@@ -86,10 +85,14 @@ def _looked_at(loop, args, kwargs, accumulate):
     kind, scaler, twice = _origin(loop, roots)
     if loop.watchful and any(graph.has_own_gradient(root, one) for root, one in zip(roots, given)):
         kind = UNKNOWN
+    if kind == UNSCALED and loop.watchful and any(map(graph.has_own_backward, roots)):
+        kind = UNKNOWN
     device = getattr(getattr(roots[0] if roots else None, "device", None), "type", "cpu")
     place = loop.here()
     dtypes, devices = _ran_in(loop, roots[0], place, kind) if roots else (frozenset(), frozenset())
-    if kind == SCALED and any(region.enabled and region.dtype == torch.float16 for region in loop.regions):
+    if kind == SCALED and any(
+        region.enabled and region.dtype == torch.float16 for region in loop.regions.values()
+    ):
         dtypes = dtypes | {
             "float16"
         }  # perhaps deeper in the graph than the look went: then it needs its scaler
@@ -116,8 +119,8 @@ def _origin(loop, roots):
     origins = [graph.origin_of(root) for root in roots]
     kinds = {one.kind for one in origins}
     kind = kinds.pop() if len(kinds) == 1 else UNKNOWN if UNKNOWN in kinds else MIXED
-    if kind == UNSCALED and any(one.product for one in origins):
-        kind = UNKNOWN  # loss * scaler.get_scale() is scaled as well
+    if kind == UNSCALED and _may_be_multiplied_by_the_scale(loop, max(one.product for one in origins)):
+        kind = UNKNOWN
     scaler = loop.scalers.get(next((one.scaler for one in origins if one.scaler is not None), None))
     if scaler is None:
         return kind, None, False
@@ -127,9 +130,16 @@ def _origin(loop, roots):
     return kind, scaler, several and any(map(graph.scaled_twice, roots))
 
 
+def _may_be_multiplied_by_the_scale(loop, product):
+    """Return whether a loss multiplied by ``product`` (0: by nothing) may be scaled by hand."""
+    if product > _LARGEST_WEIGHT:
+        return True
+    return product > 0 and any(state.scale_was_read for state in loop.scalers.values())
+
+
 def _ran_in(loop, root, place, kind):
     """Return dtypes and devices of the graph where autocast was asked for; a few looks a line."""
-    asked = frozenset(region.dtype for region in loop.regions if region.wanted)
+    asked = frozenset(region.dtype for region in loop.regions.values() if region.wanted)
     if not asked:
         return frozenset(), frozenset()
     if len(loop.looked_at) > 1000:

@@ -43,6 +43,8 @@ def optimizer_load(loop, args, kwargs):
     if state.tried or (loop.trained and not loop.saved):
         # Training starts anew in this very run, as the folds of a cross-validation do: no checkpoint.
         loop.withdrawn.add("resume-without-scaler-state")
+    elif loop.trained and not loop.saved_beside_scaler:
+        pass  # what was trained here until it was saved had no scaler: there is no state of one to load
     elif _comes_from_training(args[0], state):
         state.loaded = place
 
@@ -60,6 +62,7 @@ def optimizer_saved(loop, args, kwargs):
     yield
     if loop.trained:
         loop.saved = True
+        loop.saved_beside_scaler = loop.saved_beside_scaler or loop.scaler_met
     else:
         loop.optimizer_state(args[0], active=False).saved_untrained = True
 
@@ -67,7 +70,10 @@ def optimizer_saved(loop, args, kwargs):
 @hears("make scaler")
 def scaler_made(loop, args, kwargs):
     yield
-    loop.scaler_state(args[0]).made_here = True
+    state = loop.scaler_state(args[0])
+    state.made_here = True
+    start = getattr(args[0], "_init_scale", None)
+    state.starts_as_read = any(one.was_read_at(start) for one in loop.scalers.values() if one is not state)
 
 
 @hears("load scaler", part_of=SCALER)
@@ -81,5 +87,15 @@ def scaler_load(loop, args, kwargs):
 
 @hears("state dict", part_of=SCALER)
 def scaler_state_dict(loop, args, kwargs):
-    """Reads the scale, but not for the loop."""
+    """Reads the scale: for a checkpoint if update() has just run, else perhaps to divide by it."""
+    state = loop.scaler_state(args[0])
+    if state.enabled and not state.just_updated:
+        state.scale_was_read = state.scale_is_known = True
+        loop.penalty = None
+    yield
+
+
+@hears("copy scaler", part_of=SCALER)
+def scaler_copied(loop, args, kwargs):
+    """Pickling and copying read the scale, but not for the loop."""
     yield

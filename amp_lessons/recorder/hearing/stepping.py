@@ -3,6 +3,7 @@
 import weakref
 
 import torch
+from torch.amp.grad_scaler import GradScaler
 
 from amp_lessons.recorder.hearing.autocast import autocast_is_on
 from amp_lessons.recorder.hearing.gradients import look_for_edits
@@ -10,7 +11,7 @@ from amp_lessons.recorder.hearing.heard import SCALER, argument, hears
 from amp_lessons.recorder.later import Later, read
 from amp_lessons.recorder.loop import Moment, StaleCache
 from amp_lessons.recorder.places import here
-from amp_lessons.recorder.scaler_state import READY, STEPPED
+from amp_lessons.recorder.scaler_state import DIVIDED, READY, STEPPED
 
 
 @hears("scaler step", part_of=SCALER)
@@ -22,6 +23,10 @@ def scaler_step(loop, args, kwargs):
     if state.enabled:
         stage = state.stage(id(optimizer))
         look_for_edits(loop, owner, state)
+        if stage == DIVIDED and owner.unscaled_again is not None and not owner.waiting:
+            # The loop expected the refusal of a second unscale_ and went on to the step, unharmed.
+            again = owner.unscaled_again
+            loop.withdrawn.add(("unscale-twice", again.file, again.line))
         if stage == READY:
             loop.happens("unscale", owner, state, stage=stage, implicit=True)
         closure = any(callable(one) for one in (*args[2:], kwargs.get("closure")))
@@ -39,11 +44,24 @@ def _outcome(loop, scaler, optimizer):
         return loop.fused_outcome
     if loop.stepped_inside:
         return False
-    if getattr(type(optimizer).step, "hooked", False):
-        return True
+    hooked = getattr(type(optimizer).step, "hooked", False)
     per_optimizer = getattr(scaler, "_per_optimizer_states", {}).get(id(optimizer), {})
-    found = list(per_optimizer.get("found_inf_per_device", {}).values())
-    return Later(found[0]) if found else False
+    found = [Later(one) for one in per_optimizer.get("found_inf_per_device", {}).values()]
+    if not found:
+        return hooked
+    if all(one.known() for one in found):
+        return any(one.value() for one in found)
+    # To ask an accelerator takes a while: PyTorch's hook, which was not called, tells as well, unless the
+    # step is compiled or replaced.
+    return True if hooked and not _steps_unheard(loop, scaler, optimizer) else found[0]
+
+
+def _steps_unheard(loop, scaler, optimizer):
+    """Return whether an optimizer may step without its hooks: compiled, replaced, or by another method."""
+    own = getattr(optimizer, "__dict__", {}).get("step")
+    replaced = own is not None and not getattr(own, "_wrapped_by_lr_sched", False)
+    other = getattr(type(scaler), "_maybe_opt_step", None) is not GradScaler._maybe_opt_step
+    return replaced or other or loop.compiled.seen()
 
 
 def _ended(loop, state, owner, outcome):

@@ -62,10 +62,16 @@ def _clipped_by_hand(moment):
         return  # once may be chance; the same limit twice is none
     (name, limit), place, step = before
     scale = scale_of(owner, moment)
-    if scale != 1:
+    if scale != 1 and not _is_a_share(limit, scale):
         words = f"; before the step their {name} is {limit:.4g}, as if cut there"
         numbers = {"function": "Your own clipping", "limit": limit, "scale": scale, "norm": words}
         yield Sighting(numbers, place, step)
+
+
+def _is_a_share(limit, scale) -> bool:
+    """Return whether a size is a simple share of the scale, as averages of -1, 0 and 1 are: no limit's."""
+    shares = [limit * count / scale for count in range(1, 33)] if scale else []
+    return any(share > 0.5 and abs(share - round(share)) < 1e-4 for share in shares)
 
 
 RULES = [clip_before_unscale]

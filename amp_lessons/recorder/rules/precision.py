@@ -66,7 +66,7 @@ half_parameters = Rule(
 )
 def autocast_wrong_device(loop, moment):
     device = moment.data["device"]
-    asked = [region for region in loop.regions if region.wanted and region.grad]
+    asked = [region for region in loop.regions.values() if region.wanted and region.grad]
     ran_on = {device, *moment.data["devices"]}  # a loss may be moved to the CPU at its end
     if asked and all(region.device not in ran_on for region in asked) and device != "meta":
         first = asked[0]

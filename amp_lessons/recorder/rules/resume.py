@@ -17,6 +17,7 @@ def resume_without_scaler_state(loop, moment):
     if (
         loaded is not None
         and scaler.made_here
+        and not scaler.starts_as_read
         and scaler.loaded_before_first_scale is False
         and scaler.updates == 0
     ):

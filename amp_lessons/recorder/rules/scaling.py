@@ -81,13 +81,19 @@ def gradients_not_zeroed(loop, moment):
     "backward-after-unscale",
     on=["step"],
     summary="a scaled backward adds to gradients that unscale_ has divided already",
-    happened="A backward() adds gradients multiplied by the loss scale {scale} to some that unscale_ has "
-    "divided already; nothing divides them before the step.",
+    happened="A backward() comes after unscale_ in the same window: its gradients are multiplied by the loss "
+    "scale {scale}, and nothing divides them before the step.",
     to_do="Call scaler.unscale_(optimizer) after the last backward() of the window.",
 )
 def backward_after_unscale(loop, moment):
-    late = next((o for o in moment.optimizer.backwards if o.onto == "unscaled" and o.kind == SCALED), None)
-    if late is not None and moment.data["stage"] == DIVIDED:
+    owner = moment.optimizer
+    if moment.data["stage"] != DIVIDED:
+        return
+    late = next((one for one in owner.waiting if one.kind == SCALED), None)
+    if late is None or (late.onto != "unscaled" and (owner.unknown or owner.edited)):
+        return
+    # Where the gradients were cleared in between, they may have been divided by hand.
+    if late.onto == "unscaled" or (read(late.scale) != 1 and not owner.may_be_divided()):
         yield Sighting({"scale": late.scale}, late.place, late.step)
 
 

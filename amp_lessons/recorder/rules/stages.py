@@ -9,14 +9,18 @@ from amp_lessons.recorder.scaler_state import DIVIDED, READY, STEPPED
     "unscale-twice",
     on=["unscale"],
     summary="unscale_ is called twice for one optimizer before update",
-    happened="The method unscale_ is called a second time for this {optimizer} although scaler.update() "
-    "has not run since the first.",
+    happened="The method unscale_ is called a second time for this {optimizer}{shared} although "
+    "scaler.update() has not run since the first.",
     to_do="Put unscale_, clipping, step and update together into the branch of the micro-batch that "
     "steps, so that unscale_ runs once per update().",
 )
 def unscale_twice(loop, moment):
+    owner, scaler = moment.optimizer, moment.scaler
     if moment.data["stage"] == DIVIDED:
         yield Sighting()
+    elif moment.data["stage"] == READY and owner.backwards and not owner.waiting and not owner.unknown:
+        if scaler.scale_now != 1:
+            yield Sighting({"shared": "'s parameters, now through another optimizer,"})
 
 
 @rule(
@@ -49,7 +53,7 @@ def missing_update(loop, moment):
 
 @rule(
     "no-gradients",
-    on=["unscale"],
+    on=["step"],
     beside=["closure-with-scaler"],
     summary="no parameter of the optimizer has a gradient",
     happened="Not one of the {count} parameters of this {optimizer} has a gradient, so there is nothing "
@@ -59,8 +63,10 @@ def missing_update(loop, moment):
     "purpose, skip its scaler.step().",
 )
 def no_gradients(loop, moment):
-    optimizer = moment.optimizer.ref()
-    if moment.data["stage"] == READY and optimizer is not None and not has_gradients(optimizer):
+    optimizer, stage = moment.optimizer.ref(), moment.data["stage"]
+    if optimizer is None or stage == STEPPED or has_gradients(optimizer):
+        return
+    if stage == READY or not moment.scaler.has_checks_of(id(optimizer)):
         yield Sighting({"count": sum(len(group["params"]) for group in optimizer.param_groups)})
 
 

@@ -20,6 +20,39 @@ def wrong():
         scaler.update()
 
 
+def wrong_after_gradients_were_cleared():
+    """A batch is done once more, and only the gradients of the first time were unscaled."""
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(2):
+        for tried in range(2):
+            optimizer.zero_grad()
+            with half():
+                loss = nn.functional.mse_loss(net(x), y)
+            scaler.scale(loss).backward()  # <- backward-after-unscale
+            if not tried:
+                scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def right_divided_by_hand_after_gradients_were_cleared():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(2):
+        for tried in range(2):
+            optimizer.zero_grad()
+            with half():
+                loss = nn.functional.mse_loss(net(x), y)
+            scaler.scale(loss).backward()
+            if not tried:
+                scaler.unscale_(optimizer)
+        for p in net.parameters():
+            p.grad.data /= 128.0
+        scaler.step(optimizer)
+        scaler.update()
+
+
 def right():
     net, x, y = problem()
     optimizer, scaler = sgd(net), gentle_scaler()

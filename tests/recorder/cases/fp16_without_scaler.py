@@ -29,6 +29,22 @@ def wrong_scaler_switched_off():
         scaler.update()
 
 
+def wrong_with_many_regions_inside():
+    net = nn.ModuleList(nn.Linear(4, 4) for _ in range(33))
+    optimizer, x = sgd(net), torch.randn(8, 4)
+    for _ in range(2):
+        optimizer.zero_grad()
+        with half():
+            hidden = x
+            for layer in net:
+                hidden = layer(hidden)
+                with torch.autocast("cpu", enabled=False):
+                    hidden = nn.functional.layer_norm(hidden.float(), (4,))
+            loss = hidden.square().mean()
+        loss.backward()  # <- fp16-without-scaler
+        optimizer.step()
+
+
 def right():
     net, x, y = problem()
     optimizer, scaler = sgd(net), gentle_scaler()

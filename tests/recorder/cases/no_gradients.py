@@ -17,7 +17,7 @@ def wrong():
     scaler.update()
 
 
-def wrong_at_unscale():
+def wrong_after_unscale():
     net, x, y = problem()
     optimizer, scaler = sgd(net), gentle_scaler()
     for number in range(2):
@@ -25,9 +25,9 @@ def wrong_at_unscale():
             loss = nn.functional.mse_loss(net(x), y)
         if number == 0:
             scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)  # <- no-gradients
+        scaler.unscale_(optimizer)
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        scaler.step(optimizer)
+        scaler.step(optimizer)  # <- no-gradients
         scaler.update()
         optimizer.zero_grad()
 

@@ -18,6 +18,20 @@ def wrong():
     scaler.update()
 
 
+def wrong_through_a_second_optimizer():
+    """Both hold the same parameters: the gradients are divided twice, and nothing refuses it."""
+    net, x, y = problem()
+    optimizer, other, scaler = sgd(net), sgd(net), gentle_scaler()
+    for _ in range(2):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(other)  # <- unscale-twice
+        scaler.update()
+
+
 def right():
     net, x, y = problem()
     optimizer, scaler = sgd(net), gentle_scaler()

@@ -9,10 +9,12 @@ from tests.recorder.right_loops import (  # noqa: F401
     clipping,
     code_shapes,
     copies_of_weights,
+    frozen_parts,
     optimizers,
     precisions,
     pytorch_recipes,
     runs_begun_anew,
     schedules,
+    surrogates,
 )
 from tests.recorder.right_loops.registry import LOOPS  # noqa: F401

@@ -1,6 +1,8 @@
 """What else happens between two steps: averages, evaluation, checkpoints, logs, batches left out."""
 
+import contextlib
 import copy
+import io
 import math
 
 import torch
@@ -211,5 +213,122 @@ def two_tasks_in_turn():
             extra = nn.functional.mse_loss(heads[1](net[:2](x)), -y)
             loss = extra if step % 2 else nn.functional.mse_loss(net(x), y)
         scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
+@right(
+    line="if not math.isfinite(loss.item()):",
+    becomes="if loss.item() == 0:",
+    finds={"forward-overflow": "scaler.scale(loss).backward()"},
+)
+def whole_models_saved_and_copied():
+    """After a bad batch the recorder looks at the next forward: nothing of that gets into the model."""
+    net, x, y = problem()
+    optimizer, scaler, best = sgd(net), gentle_scaler(), None
+    for size in (1.0, math.inf, 1.0):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x * size), y)
+        if not math.isfinite(loss.item()):
+            continue
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        torch.save(net, io.BytesIO())
+        best = copy.deepcopy(net)
+        assert not any(module._forward_hooks for module in best.modules())
+
+
+@right(
+    line="scaler.step(optimizers[step % 2])",
+    becomes="scaler.step(optimizers[1 - step % 2])",
+    finds="no-gradients",
+)
+def all_unscaled_and_those_with_gradients_stepped():
+    nets, (_, x, y) = nn.ModuleList([problem()[0], problem()[0]]), problem()
+    optimizers, scaler = [sgd(net) for net in nets], gentle_scaler()
+    for step in range(4):
+        nets.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(nets[step % 2](x), y)
+        scaler.scale(loss).backward()
+        for optimizer in optimizers:
+            scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(nets.parameters(), 1.0)
+        scaler.step(optimizers[step % 2])
+        scaler.update()
+
+
+@right(
+    line="with contextlib.suppress(RuntimeError):",
+    becomes="if True:",
+    finds={"unscale-twice": "scaler.unscale_(optimizer)"},
+)
+def unscaled_unless_it_has_been():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        for part in net[0], net[2]:
+            with contextlib.suppress(RuntimeError):
+                scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(part.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+class StepsByAnotherName(torch.amp.GradScaler):
+    def _maybe_opt_step(self, optimizer, state, *args, **kwargs):
+        if not any(found.item() for found in state["found_inf_per_device"].values()):
+            optimizer.move()
+
+
+class Mover(torch.optim.SGD):
+    @torch.no_grad()
+    def move(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.add_(p.grad, alpha=-group["lr"])
+
+
+@right(
+    line='optimizer, scaler = Mover(net.parameters(), lr=0.01), StepsByAnotherName("cpu", init_scale=128.0)',
+    becomes='optimizer, scaler = Mover(net.parameters(), lr=0.01), StepsByAnotherName("cpu", 2.0**40)',
+    finds={"scheduler-on-skipped-step": "scheduler.step()"},
+)
+def a_step_that_no_hook_hears():
+    net, x, y = problem()
+    optimizer, scaler = Mover(net.parameters(), lr=0.01), StepsByAnotherName("cpu", init_scale=128.0)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        scheduler.step()
+
+
+@right(
+    line="net.weight.grad *= mask",
+    becomes="net.weight.grad.clamp_(-1.0, 1.0); net.bias.grad.clamp_(-1.0, 1.0)",
+    finds={"clip-before-unscale": "scaler.step(optimizer)"},
+)
+def some_gradients_masked():
+    """Averages of -1, 0 and 1, times the scale, are round numbers too."""
+    _, x, y = problem()
+    net, mask = nn.Linear(4, 1), torch.tensor([[1.0, 1.0, 0.0, 1.0]])
+    optimizer, scaler = torch.optim.SGD(net.parameters(), lr=1e-4), gentle_scaler()
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.l1_loss(net(0.1 * x).float(), y.abs() + 5)
+        scaler.scale(loss).backward()
+        net.weight.grad *= mask
         scaler.step(optimizer)
         scaler.update()

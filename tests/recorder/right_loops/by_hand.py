@@ -177,3 +177,21 @@ def no_optimizer():
             for p in net.parameters():
                 p.sub_(0.01 * p.grad / scaler.get_scale())
         net.zero_grad()
+
+
+@right(
+    line="(0.5 * loss * scaler.get_scale()).backward()",
+    becomes="(loss / 2).backward()",
+    finds="unscaled-backward",
+)
+def weighted_loss_multiplied_by_get_scale():
+    net, x, y = problem()
+    optimizer, scaler = sgd(net), gentle_scaler()
+    scaler.scale(torch.zeros(()))  # makes the scale
+    for _ in range(3):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+        (0.5 * loss * scaler.get_scale()).backward()
+        scaler.step(optimizer)
+        scaler.update()

@@ -68,7 +68,7 @@ def accumulation():
 
 @right(
     line="inv_scale = 1.0 / scaler.get_scale()",
-    becomes="inv_scale = 1.0",
+    becomes="inv_scale, scaled = 1.0, [each.clone() for each in scaled]",
     finds={"gradient-penalty-still-scaled": "scaled = grad(scaler.scale(loss), weights, create_graph=True)"},
 )
 def penalty():

@@ -72,3 +72,46 @@ def one_fold_begun_from_its_own_first_state():
     first = copy.deepcopy(optimizer.state_dict())
     optimizer.load_state_dict(first)
     train(net, x, y, optimizer, scaler)
+
+
+def saved_after_training(net, x, y):
+    """An optimizer's state after two steps in BF16, which needs no scaler."""
+    optimizer = torch.optim.AdamW(net.parameters())
+    for _ in range(2):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        optimizer.step()
+    return copy.deepcopy(optimizer.state_dict())
+
+
+@right(
+    line="saved = saved_after_training(net, x, y)",
+    becomes="scaler = gentle_scaler(); saved = saved_after_training(net, x, y)",
+    finds={"resume-without-scaler-state": "optimizer.load_state_dict(saved)"},
+)
+def an_fp16_phase_after_one_in_bf16():
+    net, x, y = problem()
+    saved = saved_after_training(net, x, y)
+    optimizer = torch.optim.AdamW(net.parameters())
+    optimizer.load_state_dict(saved)
+    scaler = gentle_scaler()
+    train(net, x, y, optimizer, scaler)
+
+
+@right(
+    line='scaler = torch.amp.GradScaler("cpu", init_scale=saved["scale"])',
+    becomes='scaler = torch.amp.GradScaler("cpu", init_scale=2 * saved["scale"])',
+    finds={"resume-without-scaler-state": 'optimizer.load_state_dict(saved["optimizer"])'},
+)
+def only_the_scale_itself_saved():
+    net, x, y = problem()
+    optimizer, scaler = torch.optim.AdamW(net.parameters()), gentle_scaler()
+    train(net, x, y, optimizer, scaler)
+    scale = scaler.get_scale()  # <- note scale-read-after-update
+    saved = {"optimizer": copy.deepcopy(optimizer.state_dict()), "scale": scale}
+    optimizer = torch.optim.AdamW(net.parameters())
+    optimizer.load_state_dict(saved["optimizer"])
+    scaler = torch.amp.GradScaler("cpu", init_scale=saved["scale"])
+    train(net, x, y, optimizer, scaler)
