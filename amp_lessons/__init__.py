@@ -8,9 +8,30 @@ import importlib
 
 __version__ = "0.1.0"
 
-_FROM_EXERCISES = ("check", "hint", "reset", "solution", "quick_check", "progress", "rebuild_progress")
+_FROM_EXERCISES = (
+    "check",
+    "hint",
+    "reset",
+    "solution",
+    "quick_check",
+    "progress",
+    "rebuild_progress",
+    "compare_own_scaler",
+)
 _FROM_RECORDER = ("record_loop", "compare_ranks")
-_SUBMODULES = ("figures", "widgets", "hardware", "formats", "gradients", "data", "timing")
+_SUBMODULES = (
+    "figures",
+    "widgets",
+    "hardware",
+    "formats",
+    "gradients",
+    "policy",
+    "op_dtypes",
+    "memory",
+    "data",
+    "models",
+    "timing",
+)
 
 __all__ = [*_FROM_EXERCISES, *_FROM_RECORDER, *_SUBMODULES]
 

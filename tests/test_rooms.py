@@ -15,6 +15,9 @@ ROOMS = ["numbers", "this run", "recorder", "material", "showing", "practice", "
 ROOM_OF = {
     "formats": "numbers",
     "gradients": "numbers",
+    "policy": "numbers",
+    "op_dtypes": "numbers",
+    "memory": "this run",
     "timing": "this run",
     "hardware": "this run",
     "hardware_card": "this run",
@@ -22,6 +25,7 @@ ROOM_OF = {
     "matrix_speed": "this run",
     "recorder": "recorder",
     "data": "material",
+    "models": "material",
     "figures": "showing",
     "live": "showing",
     "widgets": "showing",
