@@ -306,6 +306,12 @@ def test_training_runs_is_about_the_run_that_was_added_last():
     )
 
 
+def test_training_runs_can_count_epochs():
+    picture = figures.training_runs({"FP32": {"error": [1.0, 0.5]}}, step_label="epoch")
+    assert picture.figure.axes[-1].get_xlabel() == "epoch"
+    assert "2 epochs" in picture.alt
+
+
 def test_training_runs_says_who_ends_how_far_off():
     spoiled = dict(list(runs().items())[:2])
     picture = figures.training_runs(spoiled)

@@ -12,6 +12,8 @@ import torch
 from amp_lessons import widgets
 bits = widgets.bit_explorer(1e-4, "fp16")
 scale = widgets.loss_scale_explorer(torch.logspace(-9, -3, 500))
+scaler = widgets.scaler_simulator()
+asked = widgets.policy_explorer("softmax")
 """
 
 
@@ -53,7 +55,12 @@ def one(client, css_class):
 
 
 def test_an_explorer_is_shown_as_a_widget_with_words_for_readers_without_a_kernel(client):
-    for name, words in (("bits", "The number 0.0001 in FP16"), ("scale", "<img alt=")):
+    for name, words in (
+        ("bits", "The number 0.0001 in FP16"),
+        ("scale", "<img alt="),
+        ("scaler", "the scale starts at 65,536"),
+        ("asked", "CUDA (chosen)"),
+    ):
         (output,) = run(client, name)
         assert "application/vnd.jupyter.widget-view+json" in output["data"]
         assert words in output["data"]["text/html"]
@@ -74,9 +81,27 @@ def test_clicks_and_typing_reach_the_page(client):
 def test_the_loss_scale_reaches_the_page_as_one_image(client):
     run(client, "scale.exponent_field.value = 10")
     assert one(client, "amp-scale-sentence").startswith("loss scale 2¹⁰ = 1,024: ")
-    images = [value for value in html_values(client) if "<img" in value]
+    images = [value for value in html_values(client) if '<img alt="Left: histogram' in value]
     assert len(images) == 1 and images[0].count("<img") == 1
     assert "loss scale 2¹⁰ = 1,024" in images[0]
+
+
+def test_presses_of_the_scaler_simulator_reach_the_page(client):
+    run(client, "scaler.good_button.click()")
+    assert one(client, "amp-scaler-headline") == "Step 1, a good step: stepped; the scale stays 65,536"
+    run(client, "scaler.overflow_button.click()")
+    assert one(client, "amp-scaler-scale") == "2¹⁵ = 32,768"
+    run(client, "scaler.scale_choice.value = 2.0**4; scaler.interval_field.value = 10")
+    run(client, "scaler.many_good_button.click()")
+    assert one(client, "amp-scaler-scale") == "2⁵ = 32"
+    (shown,) = [value for value in html_values(client) if "amp-scaler-headline" in value]
+    assert shown.count("<img") == 1 and "the scale is 2⁵ = 32 now" in shown
+
+
+def test_choices_in_the_policy_explorer_reach_the_page(client):
+    assert one(client, "amp-policy-sentence").startswith("softmax computes in float32 under CUDA autocast")
+    run(client, "asked.op_choice.value = 'linear'; asked.dtype_choice.value = torch.bfloat16")
+    assert one(client, "amp-policy-sentence").startswith("linear computes in bfloat16 under CUDA autocast")
 
 
 def test_nothing_was_printed_or_warned(client):

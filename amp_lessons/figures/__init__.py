@@ -7,6 +7,8 @@ and its alternative text come from the arguments or from ``formats``.
 from amp_lessons.figures.distributions import gradient_magnitudes
 from amp_lessons.figures.number_lines import around_one, format_ranges
 from amp_lessons.figures.picture import Picture, show, to_html
+from amp_lessons.figures.scale_trace import scale_trace
+from amp_lessons.figures.precision_table import precision_table
 from amp_lessons.figures.step import mixed_precision_step
 from amp_lessons.figures.style import PRECISION_COLOURS, PRECISION_MARKERS, new_figure
 from amp_lessons.figures.training import share_lost_over_training, training_runs
@@ -20,6 +22,8 @@ __all__ = [
     "gradient_magnitudes",
     "mixed_precision_step",
     "new_figure",
+    "precision_table",
+    "scale_trace",
     "share_lost_over_training",
     "show",
     "to_html",

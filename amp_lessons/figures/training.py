@@ -87,13 +87,15 @@ def training_runs(
     runs: Mapping[str, Mapping],
     error_label: str = "error / amplitude",
     zeros_label: str = "gradients that are zero",
+    step_label: str = "training step",
 ) -> Picture:
     """Draw several training runs: the error above, the share of zero gradients below, on one axis of steps.
 
     ``runs`` maps a label to ``{"error": [one number a step], "zeros": [one share a step] or None}``. A
     label that begins with FP32, FP16 or BF16 gets that precision's colour and marker; a second run of the
-    same precision gets another line style. An error or a share that is NaN leaves a gap. Raises ValueError
-    where a list is empty, the two lists differ in length or a share is not from 0 to 1.
+    same precision gets another line style. An error or a share that is NaN leaves a gap. ``step_label``
+    names what one number stands for, in the singular. Raises ValueError where a list is empty, the two
+    lists differ in length or a share is not from 0 to 1.
     """
     cleaned = {str(label): _run(str(label), run) for label, run in runs.items()}
     if not cleaned:
@@ -142,11 +144,11 @@ def training_runs(
     if with_zeros:
         lower.set_ylabel(zeros_label)
         lower.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
-    lower.set_xlabel("training step")
+    lower.set_xlabel(step_label)
     figure.align_ylabels()
     lower.xaxis.get_major_locator().set_params(integer=True)
-    set_message(figure, _runs_title(cleaned))
-    return Picture(figure, _runs_alt(cleaned, error_label, zeros_label))
+    set_message(figure, _runs_title(cleaned, step_label))
+    return Picture(figure, _runs_alt(cleaned, error_label, zeros_label, step_label))
 
 
 def _run(label, run):
@@ -173,14 +175,16 @@ def _run(label, run):
 def _looks(runs):
     """Colour by precision; line style and marker tell runs of the same precision apart."""
     seen, looks = {}, {}
-    for label in runs:
+    for place, label in enumerate(runs):
         name = next((name for name in PRECISION_COLOURS if label.lower().startswith(name)), "")
         turn = seen[name] = seen.get(name, -1) + 1
         looks[label] = {
             "color": PRECISION_COLOURS.get(name, MUTED),
             "marker": PRECISION_MARKERS.get(name, "x") if turn == 0 else "DvP*"[turn % 4],
             "linestyle": LINE_STYLES[turn % len(LINE_STYLES)],
-            "zorder": 2 + turn,  # a broken line above a solid one: both can be seen where they coincide
+            # Narrower lines above wider ones, broken above solid: all can be seen where they coincide.
+            "linewidth": min(5, 1 + len(runs) - place) if len(runs) > 3 else 2,
+            "zorder": 2 + place,
         }
     return looks
 
@@ -241,23 +245,26 @@ def _legible(colour):
     return tuple(0.68 * part for part in to_rgb(colour))
 
 
-def _runs_title(runs):
+def _runs_title(runs, step_label):
     last = {label: run["error"][-1] for label, run in runs.items()}
     broken = [label for label, value in last.items() if not math.isfinite(value)]
     if broken:
         return f"{broken[0]} ends in {number(last[broken[0]])}"
     reference = next((label for label in last if label.upper().startswith("FP32")), min(last, key=last.get))
     newest = list(last)[-1]  # a run that is added to a picture is what the picture is about
+    near = [last[label] < 1.2 * min(last.values()) for label in last]
+    if len(last) > 3 and all(near) and min(last.values()) > 0:
+        return f"All {len(last)} runs end close together"
     if newest != reference and last[reference] > 0:
         ratio = last[newest] / last[reference]
         if 1 / 1.2 < ratio < 1.2:
             return f"{newest} ends about where {reference} does"
         return f"{newest} ends {number(float(f'{ratio:.2g}'))} times as far off as {reference}"
-    return f"Error over {max(len(run['error']) for run in runs.values()):,} training steps"
+    return f"Error over {max(len(run['error']) for run in runs.values()):,} {step_label}s"
 
 
-def _runs_alt(runs, error_label, zeros_label):
-    parts = [f"Training runs over {max(len(run['error']) for run in runs.values()):,} steps."]
+def _runs_alt(runs, error_label, zeros_label, step_label):
+    parts = [f"Training runs over {max(len(run['error']) for run in runs.values()):,} {step_label}s."]
     for label, run in runs.items():
         first, last = (number(float(f"{value:.2g}")) for value in (run["error"][0], run["error"][-1]))
         text = f"{label}: {error_label} from {first} to {last}"

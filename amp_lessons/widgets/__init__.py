@@ -3,5 +3,17 @@
 from amp_lessons.widgets.bit_explorer import BitExplorer, bit_explorer
 from amp_lessons.widgets.explorer import Explorer
 from amp_lessons.widgets.loss_scale_explorer import LossScaleExplorer, loss_scale_explorer
+from amp_lessons.widgets.policy_explorer import PolicyExplorer, policy_explorer
+from amp_lessons.widgets.scaler_simulator import ScalerSimulator, scaler_simulator
 
-__all__ = ["BitExplorer", "Explorer", "LossScaleExplorer", "bit_explorer", "loss_scale_explorer"]
+__all__ = [
+    "BitExplorer",
+    "Explorer",
+    "LossScaleExplorer",
+    "PolicyExplorer",
+    "ScalerSimulator",
+    "bit_explorer",
+    "loss_scale_explorer",
+    "policy_explorer",
+    "scaler_simulator",
+]
