@@ -1,5 +1,7 @@
 """Every test has a progress file and a session of its own; the learner's file is never touched."""
 
+import atexit
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -23,8 +25,10 @@ def notebook(tmp_path, monkeypatch):
     """A running notebook: an IPython shell of its own."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     InteractiveShell.clear_instance()
-    yield InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    yield shell
     InteractiveShell.clear_instance()
+    atexit.unregister(shell.atexit_operations)  # it would keep the shell, and hundreds make a slow exit
 
 
 @pytest.fixture

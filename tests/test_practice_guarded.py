@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from amp_lessons import check, hint
+from amp_lessons.exercises import settings
 from amp_lessons.exercises.guarded import KEPT, guarded
 from amp_lessons.exercises.time_limit import TookTooLong, limited_to
 from tests import toy
@@ -91,6 +92,34 @@ def test_the_notebooks_settings_do_not_reach_the_answer():
             product = weight @ weight
         assert not torch.is_grad_enabled() and torch.is_autocast_enabled("cpu")
     assert product.requires_grad and product.dtype == torch.float32
+
+
+def test_an_open_autocast_region_and_inference_mode_do_not_reach_the_answer():
+    """With a region open around it, leaving one would keep its copies of weights: they would be stale."""
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16):
+        with guarded():
+            weight, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+            products = []
+            for _ in range(2):
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    products.append((x @ weight)[0, 0].item())
+                with torch.no_grad():
+                    weight.add_(1)
+            (x @ weight).sum().backward()
+        assert torch.is_inference_mode_enabled() and not torch.is_grad_enabled()
+        assert torch.autocast_increment_nesting() == 2
+        torch.autocast_decrement_nesting()
+    assert products == [2.0, 4.0]
+    assert weight.grad is not None
+    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
+
+
+def test_anomaly_detection_left_on_in_the_notebook_does_not_reach_the_answer():
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        with guarded():
+            inside = torch.is_anomaly_enabled()
+        assert torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
+    assert not inside
 
 
 def test_every_setting_is_as_before():
@@ -251,6 +280,46 @@ def test_the_learners_own_stop_is_theirs():
 
     with pytest.raises(KeyboardInterrupt):
         call_within(stopped, 5)
+
+
+def test_checks_in_threads_take_turns(teach):
+    """Each prints only its own, and leaves stdout as it was."""
+    teach(toy.lesson())
+    out, verdicts = sys.stdout, {}
+
+    def run(name):
+        source = f"import time\ndef halve(x):\n    print({name!r})\n    time.sleep(0.05)\n    return x / 2"
+        verdicts[name] = check("halve", toy.run_cell(source))
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sys.stdout is out
+    assert {name: verdict.printed for name, verdict in verdicts.items()} == {n: f"{n}\n" * 2 for n in "abcd"}
+    assert all(verdict.outcome == "correct" for verdict in verdicts.values())
+
+
+def test_a_check_beside_one_that_does_not_end_says_so(teach, monkeypatch):
+    teach(toy.lesson())
+    monkeypatch.setattr(settings, "_WAIT", 0.05)
+    began, end = threading.Event(), threading.Event()
+
+    def holds_on():
+        with settings.one_at_a_time():
+            began.set()
+            end.wait(5)
+
+    thread = threading.Thread(target=holds_on)
+    thread.start()
+    began.wait(5)
+    right = toy.run_cell("def halve(x): return x / 2")
+    busy = check("halve", right)
+    end.set()
+    thread.join()
+    assert busy.outcome == "not attempted" and "still running in another thread" in repr(busy)
+    assert check("halve", right).outcome == "correct"
 
 
 def test_outside_the_main_thread_it_is_reported_afterwards(teach):

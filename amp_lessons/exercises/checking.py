@@ -10,12 +10,13 @@ from amp_lessons.exercises.exercise import NotYet
 from amp_lessons.exercises.faults import fault_in_words, is_stubs_own, kind_and_text
 from amp_lessons.exercises.guarded import guarded
 from amp_lessons.exercises.panel import number, plural
-from amp_lessons.exercises.settings import seed
+from amp_lessons.exercises.settings import Busy, one_at_a_time, seed
 from amp_lessons.exercises.shown import shown
 from amp_lessons.exercises.time_limit import INTERRUPTS, TookTooLong, is_inside, limited_to
 from amp_lessons.exercises.verdict import Result, Verdict
 
 _STOPPED = "You stopped the check before it was done."
+_BUSY = "A check or comparison is still running in another thread. Run this one again when it is done."
 _NESTED = "check can't be called inside an answer. Put it in a cell of its own, below the answer."
 
 
@@ -33,7 +34,10 @@ def check(exercise_id=None, namespace=None):
             namespace = shell.user_ns if shell else sys._getframe(1).f_globals
         watch.start()
         exercise = catalogue.current().exercise(exercise_id)
-        return _saved(exercise, _verdict(exercise, namespace))
+        with one_at_a_time():
+            return _saved(exercise, _verdict(exercise, namespace))
+    except Busy:
+        outcome, message = "not attempted", _BUSY
     except catalogue.UnknownId as unknown:
         outcome, message = "not attempted", str(unknown)
     except KeyboardInterrupt:

@@ -47,7 +47,8 @@ class Exercise:
 
     `id` is in words ("flush-to-zero"), `minutes` an honest estimate, `stub` the text of the answer cell,
     `hints` three texts from a nudge to nearly there, `why` one sentence that says why a right answer is
-    right, `seconds` how long an answer may run. Anything malformed raises ValueError or TypeError.
+    right, `seconds` how long an answer may run, `optional` whether the way through the lessons goes past it.
+    Anything malformed raises ValueError or TypeError.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Exercise:
     tests: list[Test]
     why: str
     seconds: float = 5.0
+    optional: bool = False
 
     def __post_init__(self):
         _words(self.id, "id")

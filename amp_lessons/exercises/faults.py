@@ -20,6 +20,7 @@ _SET_UP_NAMES = {
     "widgets",
     "device",
 }
+_ON_A_GPU = ("Torch not compiled with", "NVIDIA driver", "No CUDA GPUs", "on the same device")
 _NOT_THEIRS = {"exit", "quit", "open", "input", "print", "help"}  # the notebook itself replaces some of these
 
 
@@ -32,6 +33,8 @@ def fault_in_words(error, namespace):
     else:
         parts.append(place_in_words(frame, line))
         parts.extend(_shadowed(frame, namespace))
+    if any(words in parts[0] for words in _ON_A_GPU):
+        parts.append("The check's tensors are on the CPU, on every machine: leave them there.")
     return "\n".join(parts)
 
 

@@ -54,15 +54,20 @@ def _lesson_lines(lesson, known):
 
 
 def _next(lessons, known):
-    """The first unsolved exercise from the last one worked on; before that one only if all later are done."""
+    """The first unsolved exercise from the last one worked on; before that one only if all later are done.
+
+    Optional ones come when nothing else is left, or when the last one worked on was optional too.
+    """
     exercises = lessons.exercises
     ids = [exercise.id for exercise in exercises]
     start = ids.index(known.last) if known.last in ids else 0
-    for exercise in exercises[start:] + exercises[:start]:
-        if _state(exercise, known)[0] != "correct":
-            lesson = lessons.lesson_of(exercise.id)
-            minutes = plural(exercise.minutes, "minute")
-            return f"Next: {exercise.title}, in {lesson.notebook[:2]} {lesson.title} ({minutes})."
+    unsolved = [each for each in exercises[start:] + exercises[:start] if _state(each, known)[0] != "correct"]
+    if known.last not in ids or not exercises[start].optional:
+        unsolved.sort(key=lambda exercise: exercise.optional)  # keeps their order otherwise
+    if unsolved:
+        lesson = lessons.lesson_of(unsolved[0].id)
+        minutes = plural(unsolved[0].minutes, "minute")
+        return f"Next: {unsolved[0].title}, in {lesson.notebook[:2]} {lesson.title} ({minutes})."
     return "Next: every exercise is solved." if exercises else "Next: there are no exercises yet."
 
 

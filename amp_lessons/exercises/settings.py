@@ -3,11 +3,18 @@
 import contextlib
 import random
 import sys
+import threading
 
 import torch
 
 _AS_IT_IS = object()
 _CPU = torch.device("cpu")
+_WAIT = 30.0  # seconds for another check to end
+_turn = threading.RLock()
+
+
+class Busy(Exception):
+    """Another thread is running a check, and goes on running it."""
 
 
 def _device(device):
@@ -29,16 +36,28 @@ _SETTINGS = (  # how to read it, how to set it, how an answer finds it
     (torch.get_default_device, _device, _CPU),
     (_flushes_denormals, torch.set_flush_denormal, False),
     (torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, _AS_IT_IS),
-    (_anomaly, lambda both: torch.autograd.set_detect_anomaly(*both), _AS_IT_IS),
-    (torch.get_num_threads, torch.set_num_threads, _AS_IT_IS),
+    (_anomaly, lambda both: torch.autograd.set_detect_anomaly(*both), (False, True)),
+    (torch.get_num_threads, torch.set_num_threads, 1),  # on a busy machine two threads wait for each other
     (sys.getrecursionlimit, sys.setrecursionlimit, _AS_IT_IS),
 )
 
 
 @contextlib.contextmanager
+def one_at_a_time():
+    """A `with` block for what changes the whole process's settings: its threads enter it in turn, or Busy."""
+    if not _turn.acquire(timeout=_WAIT):
+        raise Busy
+    try:
+        yield
+    finally:
+        _turn.release()
+
+
+@contextlib.contextmanager
 def settings_kept():
-    """Inside, gradients are on, autocast is off, new tensors are float32 on the CPU, subnormals are kept."""
+    """Inside, gradients are on, autocast is off, new tensors are float32 on the CPU, one thread is used."""
     with contextlib.ExitStack() as stack:  # undoes every part, whatever the others raise
+        stack.enter_context(torch.inference_mode(False))
         for read, write, start in _SETTINGS:
             stack.callback(_put, read, write, read())
             if start is not _AS_IT_IS:
@@ -86,6 +105,7 @@ def _autocast_kept():
     cache, depth = torch.is_autocast_cache_enabled(), _autocast_depth()
     for kind in before:
         torch.set_autocast_enabled(kind, False)
+    _nest(-depth)  # inside an open region, leaving one would keep the copies of weights
     try:
         yield
     finally:
@@ -93,13 +113,18 @@ def _autocast_kept():
             torch.set_autocast_enabled(kind, enabled)
             torch.set_autocast_dtype(kind, dtype)
         torch.set_autocast_cache_enabled(cache)
-        for _ in range(_autocast_depth() - depth):  # an answer may enter autocast and never leave
-            torch.autocast_decrement_nesting()
+        _nest(depth - _autocast_depth())  # an answer may enter autocast and never leave
         torch.clear_autocast_cache()
 
 
 def _kinds():
     return ("cpu", "cuda", "mps") if torch.backends.mps.is_available() else ("cpu", "cuda")
+
+
+def _nest(levels):
+    """Count so many autocast regions more as entered, or fewer."""
+    for _ in range(abs(levels)):
+        (torch.autocast_increment_nesting if levels > 0 else torch.autocast_decrement_nesting)()
 
 
 def _autocast_depth():
