@@ -3,7 +3,7 @@
 import sys
 import traceback
 
-import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from amp_lessons.recorder.hearing import stepping
 from amp_lessons.recorder.hearing.gradients import clip_in_a_hook
@@ -47,7 +47,7 @@ class Session:
                 return None
             if not heard.part_of.isdisjoint(inside):
                 return None
-        if name == "backward" and torch._C._len_torch_dispatch_stack() > 0:
+        if name == "backward" and _is_tracing():
             loop.not_seen("calls made while PyTorch was tracing (torch.compile, fake tensors)")
             return None
         if not inside:
@@ -106,6 +106,11 @@ class Session:
         key, _, owner = self._optimizer_steps.pop()
         if key == id(optimizer) and owner is not None:
             self.guarded(stepping.optimizer_step_ends, self.loop, optimizer, owner)
+
+
+def _is_tracing():
+    """Whether PyTorch traces here, or runs without values; not if a mode only listens, as op_dtypes' does."""
+    return any(mode.is_infra_mode() for mode in _get_current_dispatch_mode_stack())
 
 
 def _stack_depth():

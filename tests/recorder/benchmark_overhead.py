@@ -90,7 +90,7 @@ def measure(dtype, rounds, count, wanted):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=12)
+    parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--milliseconds", type=float, default=20.0)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

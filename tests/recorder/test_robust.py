@@ -15,8 +15,10 @@ import weakref
 import pytest
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import amp_lessons
+from amp_lessons import op_dtypes
 from amp_lessons.recorder import record_loop
 from tests.recorder.cases import clip_before_unscale, half_parameters_with_scaler, no_gradients, unscale_twice
 from tests.recorder.observe import observe, said
@@ -92,6 +94,47 @@ def test_a_scaled_model_on_meta_fails_as_it_does_alone():
         loop()
     run = observe(loop)
     assert type(run.error) is alone.type and str(run.error) == str(alone.value)
+
+
+def all_inside_the_region():
+    net, x, y = problem()
+    optimizer = sgd(net)
+    for _ in range(2):
+        optimizer.zero_grad()
+        with half():
+            loss = nn.functional.mse_loss(net(x), y)
+            loss.backward()
+            optimizer.step()
+
+
+@pytest.mark.parametrize("loop", [all_inside_the_region, lambda: one_step(*traced_problem())])
+@pytest.mark.parametrize("recorder_outside", [False, True])
+def test_a_loop_whose_ops_are_traced(loop, recorder_outside):
+    """Both are taught in one lesson. Findings are those without the trace, ops those without the recorder."""
+    with record_loop() as alone:
+        loop()
+    with op_dtypes.trace() as ops_alone:
+        loop()
+    with contextlib.ExitStack() as stack:
+        recording = stack.enter_context(record_loop()) if recorder_outside else None
+        ops = stack.enter_context(op_dtypes.trace())
+        recording = recording or stack.enter_context(record_loop())
+        loop()
+    assert [finding.rule for finding in recording.findings] == [finding.rule for finding in alone.findings]
+    assert [event.kind for event in recording.events] == [event.kind for event in alone.events]
+    assert list(ops) == list(ops_alone)
+
+
+def traced_problem():
+    net, x, y = problem()
+    return net, x, y, sgd(net), gentle_scaler()
+
+
+def test_a_backward_of_fake_tensors_is_not_judged():
+    with FakeTensorMode(), record_loop() as recording:
+        all_inside_the_region()
+    assert "fake tensors" in str(recording)
+    assert "backward-inside-autocast" not in [finding.rule for finding in recording.findings]
 
 
 @pytest.mark.slow
