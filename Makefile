@@ -10,6 +10,8 @@ REQUIREMENTS ?= requirements.txt
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 PYTEST := $(PY) -m pytest
+# Two files at a time, each with one thread of its own: two threads that share a core wait for each other.
+TWO    := -n 2 --dist loadfile
 # Tests, pages and journeys keep their progress apart from yours.
 APART  := rm -rf build/throw-away; AMP_LESSONS_HOME="$(CURDIR)/build/throw-away"
 
@@ -25,8 +27,8 @@ lab: $(READY)  ## open JupyterLab on the first lesson, in my_lessons/ (ARGS=--no
 	$(PY) -m jupyterlab --ServerApp.root_dir="$(CURDIR)/my_lessons" --LabApp.default_url=/lab/tree/00_start_here.ipynb $(ARGS)
 
 test: $(READY)  ## unit tests, and every lesson run from top to bottom
-	$(APART) $(PYTEST) -m "not slow" tests
-	$(APART) $(PYTEST) --nbval-lax --nbval-current-env --nbval-cell-timeout=120 notebooks
+	$(APART) OMP_NUM_THREADS=1 $(PYTEST) $(TWO) -m "not slow" tests
+	$(APART) OMP_NUM_THREADS=1 $(PYTEST) $(TWO) --nbval-lax --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 html: $(READY)  ## every lesson executed, as pages to read without a kernel, in build/html/
 	$(APART) $(PY) -m amp_lessons.pages notebooks build/html

@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 CHECK = re.compile(r'check\("([a-z0-9-]+)"\)')
 QUICK_CHECK = re.compile(r'quick_check\("([a-z0-9-]+)"\)')
-EFFORT = re.compile(r"\(([\d.]+) minutes?, ([\d.]+) points?\b")
+EFFORT = re.compile(r"\((?:optional, )?([\d.]+) minutes?, ([\d.]+) points?\b")
 
 
 class Notebook:

@@ -174,11 +174,21 @@ def cells_that_may_fail(notebook):
 
 
 def use_dark_theme(page):
-    """Settings > Theme > JupyterLab Dark."""
+    """Settings > Theme > JupyterLab Dark. The server keeps it, also for the next page."""
+    _use_theme(page, "Dark")
+
+
+def use_light_theme(page):
+    """Settings > Theme > JupyterLab Light."""
+    _use_theme(page, "Light")
+
+
+def _use_theme(page, name):
     page.locator(".lm-MenuBar-item >> text=/^Settings$/").click()
     page.locator(".lm-Menu-item >> text=/^Theme$/").hover()
-    page.locator(".lm-Menu-item >> text=/^JupyterLab Dark$/").click()
-    page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    page.locator(f".lm-Menu-item >> text=/^JupyterLab {name}$/").click()
+    is_light = "true" if name == "Light" else "false"
+    page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{is_light}'")
     page.wait_for_timeout(500)
 
 
