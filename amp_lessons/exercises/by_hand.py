@@ -1,6 +1,7 @@
 """Runs an answer that has to do a gradient scaler's work itself: GradScaler is refused while it runs."""
 
 import contextlib
+from unittest import mock
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -35,7 +36,7 @@ def by_hand():
         used.append(NotYet(message, mistake="uses-gradscaler"))
         raise used[0]
 
-    with _replaced(torch.amp.GradScaler, "__init__", lambda *_, **__: refuse("torch.amp.GradScaler")):
+    with mock.patch.object(torch.amp.GradScaler, "__init__", lambda *_, **__: refuse("torch.amp.GradScaler")):
         try:
             with _NoKernels(refuse):
                 yield
@@ -47,13 +48,3 @@ def by_hand():
             raise
     if used:
         raise used[0]
-
-
-@contextlib.contextmanager
-def _replaced(owner, name, value):
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
