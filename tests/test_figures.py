@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from amp_lessons import figures
-from amp_lessons.figures.style import spread
+from amp_lessons.figures.style import set_message, spread, wrapped
 from amp_lessons.figures.words import number, percent, small_percent
 from amp_lessons.formats import FP16
 
@@ -302,7 +302,7 @@ def test_training_runs_is_about_the_run_that_was_added_last():
     assert (
         figures.training_runs(runs())
         .figure.get_suptitle()
-        .startswith("FP16, scaled ends about where FP32 does")
+        .startswith("FP16, scaled: the curve ends about where FP32's does")
     )
 
 
@@ -316,7 +316,7 @@ def test_training_runs_says_who_ends_how_far_off():
     spoiled = dict(list(runs().items())[:2])
     picture = figures.training_runs(spoiled)
     factor = 0.6 / (0.6 * 0.995**399)
-    assert picture.figure.get_suptitle() == f"FP16 ends {factor:.2g} times as far off as FP32"
+    assert picture.figure.get_suptitle() == f"FP16: the curve ends {factor:.2g} times as high as FP32's"
     assert (
         "FP16: error / amplitude from 0.6 to 0.6, gradients that are zero from 100 % to 100 %" in picture.alt
     )
@@ -401,8 +401,8 @@ def test_numbers_in_words():
     assert [percent(share) for share in (0, 1e-9, 0.031, 0.5, 0.9999, 1)] == [
         "0 %", "under 0.1 %", "3.1 %", "50 %", "over 99.9 %", "100 %",
     ]  # fmt: skip
-    assert [number(value) for value in (65504, 0.11, 1.659e-8, math.inf, 0)] == [
-        "65,504", "0.11", "1.659 × 10⁻⁸", "infinity", "0",
+    assert [number(value) for value in (65504, 12417.3, 0.11, 1.659e-8, math.inf, 0)] == [
+        "65,504", "12,420", "0.11", "1.659 × 10⁻⁸", "infinity", "0",
     ]  # fmt: skip
     assert [small_percent(share) for share in (2**-23, 2**-10, 0.5, 0)] == [
         "0.000012 %",
@@ -421,3 +421,44 @@ def test_spread_keeps_order_gap_and_floor():
 
 def test_spread_keeps_the_ceiling():
     assert spread([9.0, 9.0, 8.9], gap=1.0, lowest=0.0, highest=9.5) == pytest.approx([8.5, 9.5, 7.5])
+
+
+DOLLARS = "$5_{ or $x$"
+DRAWN_WITH_LABELS = {
+    "magnitudes": lambda: figures.gradient_magnitudes({DOLLARS: gradients(-22)}, title=DOLLARS),
+    "shares": lambda: figures.share_lost_over_training([1, 2], {DOLLARS: [0.1, 0.2]}),
+    "runs": lambda: figures.training_runs(
+        {DOLLARS: {"error": [1.0, 0.5], "zeros": [0.1, 0.2]}}, DOLLARS, DOLLARS, DOLLARS
+    ),
+    "scale": lambda: figures.scale_trace({DOLLARS: ([2.0, 4.0], [False, True])}, title=DOLLARS),
+    "sums": lambda: figures.running_sums({DOLLARS: [1.0, math.inf]}),
+    "activations": lambda: figures.activation_sizes({DOLLARS: 7.0}),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN_WITH_LABELS)
+def test_a_label_with_dollar_signs_is_drawn_as_it_is(name):
+    picture = DRAWN_WITH_LABELS[name]()
+    assert picture.png().startswith(b"\x89PNG")  # as mathematics, it would be a syntax error
+    labelled = [text for text in picture.figure.findobj(Text) if DOLLARS in text.get_text()]
+    assert labelled and not any(text.get_parse_math() for text in labelled)
+
+
+def test_a_learners_own_figure_may_have_mathematics_and_a_log_axis():
+    figure, axes = figures.new_figure(4, 3)
+    axes.plot([1, 10, 100])
+    axes.set_yscale("log")
+    title = axes.set_title("$x^2$")
+    figure.draw_without_rendering()
+    assert title.get_parse_math() and all(label.get_parse_math() for label in axes.get_yticklabels())
+
+
+def test_a_message_wider_than_the_figure_goes_on_in_the_next_line():
+    for words in ("A message of many words, " * 9, "W" * 200, "short " + "y" * 150):
+        figure, _ = figures.new_figure(5, 3)
+        set_message(figure, words)
+        figure.draw_without_rendering()
+        title = figure._suptitle
+        assert title.get_window_extent().x1 <= figure.bbox.x1
+        assert re.sub(r"\s", "", title.get_text()) == re.sub(r"\s", "", words)
+    assert wrapped("as it is", 4, 15) == "as it is"

@@ -760,6 +760,24 @@ def test_what_needs_values_is_explained(make):
         would_keep(make)
 
 
+@pytest.mark.parametrize("measure", [would_keep, memory.would_need])
+@pytest.mark.parametrize("lazy", [lambda: nn.LazyLinear(2), lambda: nn.LazyBatchNorm1d(affine=False)])
+def test_a_lazy_module_is_refused_in_words(measure, lazy):
+    says = f"In {measure.__name__} lazy modules can't be made. Give the layer both sizes"
+    with pytest.raises(ValueError, match=says):
+        measure(lambda: lazy()(torch.rand(4, 3)).sum())
+
+
+def test_layers_may_be_copied_in_make():
+    def make():
+        model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2)
+        return model(torch.rand(3, 2, 8)).sum()
+
+    assert would_keep(make) == kept_for_backward(make)
+    one = sum(each.nbytes for each in nn.TransformerEncoderLayer(8, 2, 16).parameters())
+    assert memory.would_need(make).largest["parameters"] == 2 * one
+
+
 def test_an_error_of_the_learner_s_own_comes_through_unchanged_and_without_a_log(caplog):
     with pytest.raises(RuntimeError, match="must have same reduction dim"):
         would_keep(lambda: nn.Linear(2, 2)(torch.rand(2, 3)).sum())

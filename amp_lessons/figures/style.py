@@ -8,6 +8,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 from amp_lessons.formats import power_of_two
 
@@ -50,6 +52,7 @@ _STYLE = {
     "hatch.linewidth": 1.2,
     "figure.facecolor": "white",
     "axes.facecolor": "white",
+    "text.parse_math": False,  # a label with two dollar signs is text, not mathematics
 }
 
 
@@ -62,25 +65,57 @@ def house_style():
         yield
 
 
-@house_style()
 def new_figure(width: float = 7.6, height: float = 4.0, **subplots) -> tuple[Figure, Axes]:
     """Return an opaque white figure and its axes, made without pyplot so that it never shows by itself.
 
     ``width`` and ``height`` are in inches; an inch is 100 CSS pixels on the page. Further arguments go to
     ``Figure.subplots`` (``nrows=2`` gives an array of axes).
     """
-    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
-    return figure, figure.subplots(**subplots)
+    parse_math = matplotlib.rcParams["text.parse_math"]
+    with house_style():
+        # For who calls it in a cell, mathematics stays on: the labels of a log axis are written with it.
+        matplotlib.rcParams["text.parse_math"] = parse_math
+        figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+        return figure, figure.subplots(**subplots)
 
 
 def set_message(figure: Figure, message: str) -> None:
-    """Write the figure's message above it, at its left edge."""
+    """Write the figure's message above it, at its left edge, on as many lines as its width needs."""
+    message = wrapped(message, 0.985 * figure.get_size_inches()[0], 15)
     figure.suptitle(message, x=0.008, ha="left", fontsize=15, fontweight="bold")
+
+
+def wrapped(text: str, inches: float, size: float) -> str:
+    """Return bold text of a font size (points) with line breaks, so that no line is wider than ``inches``."""
+    font = FontProperties(family=_STYLE["font.family"], size=size, weight="bold")
+
+    def fits(line):
+        width, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
+        return 1.03 * width <= 72 * inches  # on the pixels of an image, letters stand up to 3 % wider
+
+    lines = []
+    for paragraph in text.split("\n"):
+        lines.append("")
+        for word in paragraph.split(" "):
+            if lines[-1] and fits(f"{lines[-1]} {word}"):
+                lines[-1] += f" {word}"
+                continue
+            lines[-1:] = [lines[-1], word] if lines[-1] else [word]
+            while len(lines[-1]) > 1 and not fits(lines[-1]):  # one word wider than a line
+                long = lines.pop()
+                most = next((end for end in range(len(long) - 1, 1, -1) if fits(long[:end])), 1)
+                lines += [long[:most], long[most:]]
+    return "\n".join(lines)
 
 
 def tint(colour: str, strength: float) -> tuple[float, float, float]:
     """Return ``colour`` mixed with white; ``strength`` 1 is the colour itself, 0 is white."""
     return tuple(1 - strength * (1 - part) for part in to_rgb(colour))
+
+
+def legible(colour: str) -> tuple[float, float, float]:
+    """Return ``colour`` darkened until text in it is legible on white."""
+    return tuple(0.68 * part for part in to_rgb(colour))
 
 
 def power_ticks(axis, exponents: Iterable[int]) -> None:

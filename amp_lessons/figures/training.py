@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib
 
+from amp_lessons.figures.line_labels import label_ends
 from amp_lessons.figures.picture import Picture
 from amp_lessons.figures.style import (
     MUTED,
@@ -14,13 +15,10 @@ from amp_lessons.figures.style import (
     new_figure,
     power_ticks,
     set_message,
-    spread,
 )
 from amp_lessons.figures.words import number, percent
 from amp_lessons.formats import as_float
 
-# From a label to the end of its line.
-LEADER = {"arrowstyle": "-", "linewidth": 1, "shrinkA": 2, "shrinkB": 4, "relpos": (0, 0.5)}
 LINE_STYLES = ("-", (0, (4, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)))
 
 
@@ -61,9 +59,9 @@ def share_lost_over_training(
         axes.plot(epochs, shares, color=colour, marker="osD^vP*X"[place % 8], markersize=6)
         words = f"{layer}" + (" (input side)" if place == 0 and len(layers) > 1 else "")
         words += " (output side)" if place == len(layers) - 1 and len(layers) > 1 else ""
-        labels.append((shares[-1], f"{words}: {percent(shares[-1])}", colour))
+        labels.append((epochs[-1], shares[-1], f"{words}: {percent(shares[-1])}", colour))
     axes.set_ylim(-0.02 * top, min(1.02, top * 1.12))
-    _label_ends(axes, epochs[-1], labels)
+    label_ends(axes, labels)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share * 100:g} %")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel="epoch", ylabel="share of the non-zero gradients")
@@ -132,12 +130,12 @@ def training_runs(
             finite = [point for point in points if math.isfinite(point)]
             value = run[key][-1]
             text = f"{label}: {percent(value) if key == 'zeros' else number(float(f'{value:.2g}'))}"
-            ends.append((finite[-1] if finite else math.nan, text, looks[label]["color"]))
+            ends.append((last_step, finite[-1] if finite else math.nan, text, looks[label]["color"]))
         if key == "zeros":
             panel.set_ylim(-0.04, 1.06)
         elif not log:
             panel.set_ylim(bottom=0)
-        _label_ends(panel, last_step, ends)
+        label_ends(panel, ends)
     if log:
         _log2_ticks(upper)
     upper.set_ylabel(error_label)
@@ -205,46 +203,6 @@ def _log2_ticks(axes):
         axes.yaxis.set_ticklabels([number(2.0**exponent) for exponent in exponents])
 
 
-def _label_ends(axes, x, ends):
-    """Write each line's label beside its end, moved apart where they would overlap.
-
-    ``ends`` holds (height, label, colour); a height of NaN is a line that isn't there, and its label goes to
-    the bottom. If there isn't room for all, the first, the last and as many as fit between are labelled.
-    """
-    figure_height = axes.figure.get_size_inches()[1] * axes.get_subplotspec().get_position(axes.figure).height
-    low, high = axes.get_ylim()
-    gap = (high - low) * 0.235 / max(figure_height, 0.5)  # the height of one line of text, in data units
-    ends = _evenly(ends, max(2, int((high - low) / gap)))
-    heights = [low if math.isnan(end) else end for end, _, _ in ends]
-    places = spread(heights, gap, low + gap / 2, high - gap / 2)
-    for (end, text, colour), height, place in zip(ends, heights, places):
-        axes.annotate(
-            text,
-            (x, height),
-            xytext=(1.03, (place - low) / (high - low)),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=11.5,
-            fontweight="bold",
-            color=_legible(colour),
-            annotation_clip=False,
-            arrowprops=None if math.isnan(end) else {**LEADER, "color": colour},
-        )
-
-
-def _evenly(items, count):
-    """Return the items, or the first, the last and others evenly between them if there are over ``count``."""
-    if len(items) <= count:
-        return items
-    return [items[round(place * (len(items) - 1) / (count - 1))] for place in range(count)]
-
-
-def _legible(colour):
-    from matplotlib.colors import to_rgb
-
-    return tuple(0.68 * part for part in to_rgb(colour))
-
-
 def _runs_title(runs, step_label):
     last = {label: run["error"][-1] for label, run in runs.items()}
     broken = [label for label, value in last.items() if not math.isfinite(value)]
@@ -258,8 +216,8 @@ def _runs_title(runs, step_label):
     if newest != reference and last[reference] > 0:
         ratio = last[newest] / last[reference]
         if 1 / 1.2 < ratio < 1.2:
-            return f"{newest} ends about where {reference} does"
-        return f"{newest} ends {number(float(f'{ratio:.2g}'))} times as far off as {reference}"
+            return f"{newest}: the curve ends about where {reference}'s does"
+        return f"{newest}: the curve ends {number(float(f'{ratio:.2g}'))} times as high as {reference}'s"
     return f"Error over {max(len(run['error']) for run in runs.values()):,} {step_label}s"
 
 

@@ -24,8 +24,15 @@ def number(value: float) -> str:
         return f"{value:g}".replace("inf", "infinity").replace("nan", "NaN")
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{int(value):,}"
-    if 1e-3 <= abs(value) < 1e6:
+    if 1e-3 <= abs(value) < 1e4:
         return f"{value:.4g}"
+    if 1e4 <= abs(value) < 1e6:
+        return f"{float(f'{value:.4g}'):,.0f}"
+    return scientific(value)
+
+
+def scientific(value: float) -> str:
+    """Return a finite number to four digits with a power of ten: ``"3.403 × 10³⁸"``, ``"1 × 10⁷"``."""
     digits, exponent = f"{value:.3e}".split("e")
     return f"{digits.rstrip('0').rstrip('.')} × 10{power_of_two(int(exponent))[1:]}"
 
