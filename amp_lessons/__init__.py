@@ -31,6 +31,7 @@ _SUBMODULES = (
     "data",
     "models",
     "timing",
+    "roofline",
 )
 
 __all__ = [*_FROM_EXERCISES, *_FROM_RECORDER, *_SUBMODULES]

@@ -1,8 +1,10 @@
 """What this machine can do.
 
-Sources: tensor cores by compute capability and BF16 from capability 8.0, NVIDIA's CUDA programming guide
-and TensorRT support matrix; the GTX 16 series without tensor cores, NVIDIA Turing TU116/TU117; BF16 on a GPU
-that only emulates it, torch.cuda.is_bf16_supported; autocast on Apple GPUs, torch/amp/autocast_mode.py.
+Sources: what tensor cores take by compute capability (FP16 in 7.5; BF16 and TF32 from 8.0; FP8 from 8.9),
+NVIDIA's CUDA programming guide, appendix "Compute Capabilities", table "Input Data Types Supported by Tensor
+Core Acceleration per Compute Capability"; FP16 from 7.0 on, not before, NVIDIA's "Programming Tensor Cores in
+CUDA 9"; the GTX 16 series without tensor cores, NVIDIA Turing TU116/TU117; BF16 on a GPU that only emulates
+it, torch.cuda.is_bf16_supported; autocast on Apple GPUs, torch/amp/autocast_mode.py.
 """
 
 import os
@@ -10,6 +12,7 @@ import platform
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -29,6 +32,40 @@ class Machine:
     has_code: bool = True  # whether this build of PyTorch has code for the GPU
     torch_version: str = torch.__version__
     python_version: str = platform.python_version()
+
+
+class Units(NamedTuple):
+    """Which formats a device computes in itself. None stands for "not known"."""
+
+    native_bf16: bool | None
+    tf32: bool | None
+    fp16_fast: bool | None  # has units that make FP16 matrix products fast
+    fp8: bool | None  # has units for FP8 matrix products; nothing in PyTorch's autocast uses them
+
+
+def nvidia_units(capability, name=""):
+    """Give the Units of an NVIDIA GPU.
+
+    capability: its compute capability, (7, 5) for a T4. name: what the card calls itself; it tells the cards
+    of capability 7.5 that have no tensor cores.
+    """
+    ampere_or_newer = capability >= (8, 0)
+    tensor_cores = capability >= (7, 0) and not _is_turing_without_tensor_cores(name, capability)
+    return Units(
+        native_bf16=ampere_or_newer, tf32=ampere_or_newer, fp16_fast=tensor_cores, fp8=capability >= (8, 9)
+    )
+
+
+def cpu_units(flags):
+    """Give the Units of a processor from the names of its abilities; None if they are not known."""
+    if flags is None:
+        return Units(native_bf16=None, tf32=False, fp16_fast=None, fp8=None)
+    # x86 names first, then Arm's (as PyTorch and as Linux write them).
+    native_bf16 = not flags.isdisjoint({"avx512_bf16", "amx_bf16", "bf16", "sve_bf16", "svebf16"})
+    fp16_fast = "amx_fp16" in flags
+    if not fp16_fast and flags & {"avx512_fp16", "fp16_arith", "asimdhp"}:
+        fp16_fast = None  # computes in FP16 itself, but has no units for FP16 matrix products
+    return Units(native_bf16, tf32=False, fp16_fast=fp16_fast, fp8=None)
 
 
 def describe(device=None):
@@ -66,18 +103,16 @@ def _describe_cuda(device):
         # PyTorch answers "BF16: yes" for every AMD GPU, native or not, so what is native stays unknown.
         return Machine("cuda", "ROCm", properties.name, None, properties.total_memory, None, None, None)
     capability = tuple(torch.cuda.get_device_capability(device))
-    ampere_or_newer = capability >= (8, 0)
-    tensor_cores = capability >= (7, 0) and not _is_turing_without_tensor_cores(properties.name, capability)
-    memory = properties.total_memory
+    units = nvidia_units(capability, properties.name)
     return Machine(
         "cuda",
         "CUDA",
         properties.name,
         capability,
-        memory,
-        ampere_or_newer,
-        ampere_or_newer,
-        tensor_cores,
+        properties.total_memory,
+        units.native_bf16,
+        units.tf32,
+        units.fp16_fast,
         _has_code_for(capability),
     )
 
@@ -117,17 +152,9 @@ def _describe_xpu(device):
 
 
 def _describe_cpu(device):
-    flags = _cpu_flags()
-    if flags is None:
-        native_bf16 = fp16_fast = None
-    else:
-        # x86 names first, then Arm's (as PyTorch and as Linux write them).
-        native_bf16 = not flags.isdisjoint({"avx512_bf16", "amx_bf16", "bf16", "sve_bf16", "svebf16"})
-        fp16_fast = "amx_fp16" in flags
-        if not fp16_fast and flags & {"avx512_fp16", "fp16_arith", "asimdhp"}:
-            fp16_fast = None  # computes in FP16 itself, but has no units for FP16 matrix products
+    units = cpu_units(_cpu_flags())
     return Machine(
-        "cpu", "CPU", _cpu_name(), None, _cpu_memory(), native_bf16, tf32=False, fp16_fast=fp16_fast
+        "cpu", "CPU", _cpu_name(), None, _cpu_memory(), units.native_bf16, units.tf32, units.fp16_fast
     )
 
 

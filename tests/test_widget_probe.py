@@ -14,6 +14,8 @@ bits = widgets.bit_explorer(1e-4, "fp16")
 scale = widgets.loss_scale_explorer(torch.logspace(-9, -3, 500))
 scaler = widgets.scaler_simulator()
 asked = widgets.policy_explorer("softmax")
+sums = widgets.sum_explorer()
+roof = widgets.roofline_explorer()
 """
 
 
@@ -60,6 +62,8 @@ def test_an_explorer_is_shown_as_a_widget_with_words_for_readers_without_a_kerne
         ("scale", "<img alt="),
         ("scaler", "the scale starts at 65,536"),
         ("asked", "CUDA (chosen)"),
+        ("sums", "0.01 added 1,000 times"),
+        ("roof", "Memory limits this product"),
     ):
         (output,) = run(client, name)
         assert "application/vnd.jupyter.widget-view+json" in output["data"]
@@ -102,6 +106,27 @@ def test_choices_in_the_policy_explorer_reach_the_page(client):
     assert one(client, "amp-policy-sentence").startswith("softmax computes in float32 under CUDA autocast")
     run(client, "asked.op_choice.value = 'linear'; asked.dtype_choice.value = torch.bfloat16")
     assert one(client, "amp-policy-sentence").startswith("linear computes in bfloat16 under CUDA autocast")
+
+
+def test_a_sum_reaches_the_page(client):
+    assert one(client, "amp-sum-headline") == "BF16 stops at 4 on the way to 10"
+    run(client, "sums.addend_field.value = '0.25'; sums.count_field.value = 400")
+    assert one(client, "amp-sum-headline") == "BF16 stops at 64 on the way to 100"
+    run(client, "sums.addend_field.value = 'much'")
+    assert one(client, "amp-sum-headline") == "BF16 stops at 64 on the way to 100"
+    assert any("“much” is not a number" in value for value in html_values(client))
+
+
+def test_a_product_on_a_gpu_reaches_the_page(client):
+    run(
+        client,
+        "roof.gpu_choice.value = 'H100 SXM'; roof.sliders['m'].value = 12; roof.fields['k'].value = 5000",
+    )
+    assert one(client, "amp-roofline-headline").startswith(
+        "Arithmetic limits this product in FP32 as in FP16 and"
+    )
+    (shown,) = [value for value in html_values(client) if "amp-roofline-headline" in value]
+    assert shown.count("<img") == 1 and "(4,096 × 5,000) times (5,000 × 4,096) on the H100 SXM" in shown
 
 
 def test_nothing_was_printed_or_warned(client):

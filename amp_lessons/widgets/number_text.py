@@ -3,7 +3,7 @@
 import math
 import re
 
-ACCEPTED = "a number such as 0.1, 1e-8, 65520, 2**-24, 2^-24, 2⁻²⁴, 1.5 × 2⁻¹⁵, 1 + 2⁻¹¹, 1/3, inf or nan"
+ACCEPTED = "a number such as 0.1, 1e-8, 65520, 2**-24, 2^-24, 2⁻²⁴, 1.5 × 2⁻¹⁵, 1 + 2⁻¹¹{} 1/3{}"
 _LONGEST = 80
 _SUPERSCRIPTS = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _TOKEN = re.compile(
@@ -12,37 +12,45 @@ _TOKEN = re.compile(
 )
 
 
-def number_from(text: str) -> float:
+def number_from(text: str, largest: float = math.inf) -> float:
     """Return the number written in ``text`` as a Python float.
 
     Knows decimals, powers (``**``, ``^`` or superscript digits), products, quotients and sums, with the usual
-    precedence, and ``inf`` and ``nan``. Raises ValueError with a message that says what is accepted, also
-    for a number too large or too small for a Python float, which would make it infinity or 0.
+    precedence, and ``inf`` and ``nan``; where ``largest`` is finite, only numbers of at most this size.
+    Raises ValueError with a message that says what is accepted, also for a number too large or too small for
+    a Python float, which would make it infinity or 0.
     """
+    finite = math.isfinite(largest)
+    accepted = ACCEPTED.format(" or", "") if finite else ACCEPTED.format(",", ", inf or nan")
+    at_most = f"a number of at most {largest:g}, such as 0.01".replace("e+", "e")
     plain = text.strip().lower()
     if not plain:
-        raise ValueError(f"There is nothing in the field. Type {ACCEPTED}.")
+        raise ValueError(f"There is nothing in the field. Type {accepted}.")
     if len(plain) > _LONGEST:
-        raise ValueError(f"That is longer than {_LONGEST} characters. Type {ACCEPTED}.")
+        raise ValueError(f"That is longer than {_LONGEST} characters. Type {accepted}.")
     try:
-        return _Reader(_tokens(plain)).whole()
+        value = _Reader(_tokens(plain)).whole()
     except _Unreadable:
         comma = " Write the decimal point as a point, without separators." if "," in plain else ""
         raise ValueError(
-            f"“{text.strip()}” is not a number that this field can read.{comma} Type {ACCEPTED}."
+            f"“{text.strip()}” is not a number that this field can read.{comma} Type {accepted}."
         ) from None
     except OverflowError:
         raise ValueError(
-            f"“{text.strip()}” is too large even for a Python float. Type inf, or a number below 1.8e308."
+            f"“{text.strip()}” is too large even for a Python float. "
+            f"Type {at_most if finite else 'inf, or a number below 1.8e308'}."
         ) from None
     except _TooSmall:
         raise ValueError(
             f"“{text.strip()}” is too small even for a Python float. Type 0, or a number above 5e-324."
         ) from None
     except ZeroDivisionError:
-        raise ValueError(
-            f"“{text.strip()}” divides by zero. Type inf for infinity, or another number."
-        ) from None
+        another = at_most if finite else "inf for infinity, or another number"
+        raise ValueError(f"“{text.strip()}” divides by zero. Type {another}.") from None
+    if finite and not abs(value) <= largest:  # NaN is not, either
+        what = "is too large" if math.isfinite(value) else "is not finite"
+        raise ValueError(f"“{text.strip()}” {what}. Type {at_most}.")
+    return value
 
 
 class _Unreadable(Exception):
