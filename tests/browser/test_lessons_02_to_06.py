@@ -1,4 +1,4 @@
-"""A learner's way through lessons 02, 03 and 04, in a real JupyterLab: Run All, the widgets, an exercise.
+"""A learner's way through lessons 02 to 06, in a real JupyterLab: Run All, the widgets, an exercise.
 
 The tests of a lesson share one open notebook and build on each other in the order in which they stand.
 """
@@ -23,6 +23,8 @@ EXERCISE = {
     "02_autocast": "autocast-the-forward",
     "03_scale_step_update": "order-the-calls",
     "04_full_amp_training": "convert-the-loop",
+    "05_fp16_or_bf16": "accumulate-in-fp32",
+    "06_memory_and_speed": "largest-batch",
 }
 
 
@@ -62,6 +64,10 @@ def test_the_lessons_widget_moves(page, lesson, name):
         _asks_the_policy(find_cell(page, lesson, "widgets.policy_explorer("))
     elif name == "03_scale_step_update":
         _drives_the_scaler(page, find_cell(page, lesson, "widgets.scaler_simulator("))
+    elif name == "05_fp16_or_bf16":
+        _adds_up(find_cell(page, lesson, "widgets.sum_explorer("))
+    elif name == "06_memory_and_speed":
+        _multiplies(page, find_cell(page, lesson, "widgets.roofline_explorer("))
     else:  # no widget of its own: a quick check
         cell = find_cell(page, lesson, 'quick_check("does-memory-halve")')
         choices = next(q for q in _lesson(name).quick_checks if q.id == "does-memory-halve").choices
@@ -104,7 +110,42 @@ def _drives_the_scaler(page, cell):
     expect(scale).to_contain_text("65,536")
 
 
-def test_a_recorded_exercise_names_the_mistake_and_then_is_solved(page, lesson, name):
+def _adds_up(cell):
+    headline, picture = cell.locator(".amp-sum-headline"), cell.locator("img")
+    expect(headline).to_have_text("BF16 stops at 4 on the way to 10")
+    drawn = picture.get_attribute("src")
+    addend, count = cell.locator("input[type=text]"), cell.locator("input[type=number]")
+    addend.fill("0.25")
+    addend.press("Enter")
+    count.fill("400")
+    count.press("Enter")
+    expect(headline).to_have_text("BF16 stops at 64 on the way to 100")
+    expect(picture).not_to_have_attribute("src", drawn)
+    expect(picture).to_have_count(1)  # figures must replace each other, not pile up
+    addend.fill("<b>much")
+    addend.press("Enter")
+    expect(cell).to_contain_text("“<b>much” is not a number")
+    expect(headline).to_have_text("BF16 stops at 64 on the way to 100")
+
+
+def _multiplies(page, cell):
+    headline, picture = cell.locator(".amp-roofline-headline"), cell.locator("img")
+    expect(headline).to_contain_text("Memory limits this product")
+    drawn = picture.get_attribute("src")
+    rows = cell.locator("input[type=number]").first
+    rows.fill("4096")
+    rows.press("Enter")
+    expect(headline).to_contain_text("Arithmetic limits this product")
+    cell.get_by_role("combobox").select_option("A100 SXM 40 GB")
+    expect(cell).to_contain_text("on the A100 SXM 40 GB")
+    cell.locator(".widget-slider :is(.noUi-handle, .ui-slider-handle)").first.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(cell).to_contain_text("(2,048 × 4,096) times (4,096 × 4,096)")
+    expect(picture).not_to_have_attribute("src", drawn)
+    expect(picture).to_have_count(1)
+
+
+def test_an_exercise_names_the_mistake_and_then_is_solved(page, lesson, name):
     exercise = EXERCISE[name]
     wrong = next(one for one in all_wrong_answers() if one.exercise == exercise and one.mistake)
     check = find_cell(page, lesson, f'check("{exercise}")')
