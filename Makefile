@@ -16,7 +16,7 @@ TWO    := -n 2 --dist loadfile
 APART  := rm -rf build/throw-away; AMP_LESSONS_HOME="$(CURDIR)/build/throw-away"
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test html browser
+.PHONY: help lab test html browser colab
 .DELETE_ON_ERROR:
 
 help:  ## list these commands
@@ -36,6 +36,9 @@ html: $(READY)  ## every lesson executed, as pages to read without a kernel, in 
 browser: $(READY) html  ## walk through the lessons in a real JupyterLab in headless Chromium
 	@CHROMIUM="$(CHROMIUM)" sh tests/browser/get_chromium.sh
 	$(APART) CHROMIUM="$(CHROMIUM)" $(PYTEST) tests/browser
+
+colab: $(READY)  ## self-contained lessons for Colab, in build/colab/ (REPO=owner/name adds badges to the lessons)
+	$(PY) -m amp_lessons.colab notebooks build/colab $(REPO)
 
 # Touched last, so an interrupted installation is taken up again.
 $(READY): $(REQUIREMENTS) pyproject.toml

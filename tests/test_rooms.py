@@ -35,6 +35,7 @@ ROOM_OF = {
     "solutions": "practice",
     "my_lessons": "teaching",
     "pages": "teaching",
+    "colab": "teaching",
 }
 NO_PICTURES = ["numbers", "this run", "recorder"]  # these rooms work without matplotlib and ipywidgets
 SHOWING_LIBRARIES = {"matplotlib", "ipywidgets"}

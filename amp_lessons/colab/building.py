@@ -1,4 +1,4 @@
-"""Writes self-contained copies of the lessons, and what a public repository adds to the lessons themselves."""
+"""Writes self-contained copies of the lessons."""
 
 from pathlib import Path
 
@@ -38,14 +38,18 @@ def build(lessons, folder, package):
 def carrier(text, version):
     """The source of the cell that carries the package ``text`` and unpacks it."""
     source = CELL.read_text(encoding="utf-8")
-    for empty, full in (('PACKED = ""', f'PACKED = """\n{text}"""'), ('VERSION = ""', f'VERSION = "{version}"')):
+    for empty, full in (
+        ('PACKED = ""', f'PACKED = """\n{text}"""'),
+        ('VERSION = ""', f'VERSION = "{version}"'),
+    ):
         assert source.count(empty) == 1
         source = source.replace(empty, full)
     return source.rstrip("\n")
 
 
 def put_before_set_up(notebook, source):
-    """Insert the folded cell before the lesson's set-up cell."""
-    place = next(i for i, cell in enumerate(notebook.cells) if cell.id == "set-up")
-    cell = new_code_cell(source, id="set-up-package", metadata=FOLDED)
-    notebook.cells.insert(place, cell)
+    """Make ``source`` the folded cell before the lesson's set-up cell; an empty one takes that cell out."""
+    notebook.cells = [cell for cell in notebook.cells if cell.id != "set-up-package"]
+    if source:
+        place = next(i for i, cell in enumerate(notebook.cells) if cell.id == "set-up")
+        notebook.cells.insert(place, new_code_cell(source, id="set-up-package", metadata=FOLDED))

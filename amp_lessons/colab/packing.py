@@ -15,8 +15,12 @@ def packed(package):
     folder holds no package.
     """
     if not (package / "__init__.py").is_file():
-        raise ValueError(f"There is no package in {package}. Start this in the folder that holds amp_lessons.")
-    files = sorted(file for file in package.rglob("*.py") if file.relative_to(package).parts[0] not in LEFT_OUT)
+        raise ValueError(
+            f"There is no package in {package}. Start this in the folder that holds amp_lessons."
+        )
+    files = sorted(
+        file for file in package.rglob("*.py") if file.relative_to(package).parts[0] not in LEFT_OUT
+    )
     digest, buffer = hashlib.sha256(), io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:xz", preset=9) as archive:
         for file in files:

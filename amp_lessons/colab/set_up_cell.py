@@ -16,7 +16,10 @@ def unpack():
     """Write the package to a folder of its own and give the folder; what is there already stays as it is."""
     with tarfile.open(fileobj=io.BytesIO(base64.b64decode(PACKED)), mode="r:xz") as archive:
         contents = {each.name: archive.extractfile(each).read() for each in archive if each.isfile()}
-    places = [Path.home() / ".cache" / "amp_lessons" / VERSION, Path(tempfile.gettempdir(), f"amp_lessons_{os.getpid()}")]
+    places = [
+        Path.home() / ".cache" / "amp_lessons" / VERSION,
+        Path(tempfile.gettempdir(), f"amp_lessons_{os.getpid()}"),
+    ]
     for place in places:
         try:
             for name, content in contents.items():
@@ -29,7 +32,9 @@ def unpack():
             return str(place)
         except OSError as error:  # a disk that is full, or a folder that can't be written to
             trouble = error
-    raise OSError(f"The lessons' package can't be unpacked: {trouble}. Make room on the disk, then run this cell again.")
+    raise OSError(
+        f"The lessons' package can't be unpacked: {trouble}. Make room on the disk, then run this cell again."
+    )
 
 
 folder = unpack()
