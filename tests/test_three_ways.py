@@ -13,6 +13,7 @@ SET_UP = """
 import torch
 from torch import nn
 import torch.nn.functional as F
+# No module amp_lessons? Start with `make lab`; on Colab upload a file of build/colab/ (README).
 from amp_lessons import check, figures, hint, progress, quick_check, reset, solution, widgets
 
 torch.manual_seed(0)

@@ -5,11 +5,12 @@ import hashlib
 import io
 import tarfile
 
+LINE = 1000  # characters: a notebook file spends ten more on each line
 LEFT_OUT = ("classroom", "colab", "my_lessons.py", "pages.py")  # what only instructors and makers need
 
 
 def packed(package):
-    """Give ``package`` (the folder amp_lessons, a Path) as base64 of a tar.xz, in lines, and its version.
+    """Give ``package`` (the folder amp_lessons, a Path) as base85 of a tar.xz, in lines, and its version.
 
     The version is a hash of the contents: the same sources give the same text. Raises ValueError if the
     folder holds no package.
@@ -29,4 +30,6 @@ def packed(package):
             entry = tarfile.TarInfo(name)  # no times, no owner: nothing of this machine
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    return base64.encodebytes(buffer.getvalue()).decode(), digest.hexdigest()[:12]
+    text = base64.b85encode(buffer.getvalue()).decode()  # no quote and no backslash among its characters
+    lines = [text[start : start + LINE] + "\n" for start in range(0, len(text), LINE)]
+    return "".join(lines), digest.hexdigest()[:12]

@@ -14,7 +14,7 @@ VERSION = ""
 
 def unpack():
     """Write the package to a folder of its own and give the folder; what is there already stays as it is."""
-    with tarfile.open(fileobj=io.BytesIO(base64.b64decode(PACKED)), mode="r:xz") as archive:
+    with tarfile.open(fileobj=io.BytesIO(base64.b85decode("".join(PACKED.split()))), mode="r:xz") as archive:
         contents = {each.name: archive.extractfile(each).read() for each in archive if each.isfile()}
     places = [
         Path.home() / ".cache" / "amp_lessons" / VERSION,

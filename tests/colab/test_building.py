@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tarfile
-from base64 import b64decode
+from base64 import b85decode
 from pathlib import Path
 
 import nbformat
@@ -66,7 +66,7 @@ def test_a_built_lesson_is_the_lesson_with_one_folded_cell_more(built):
 
 def test_it_carries_what_a_learner_needs_and_nothing_of_this_machine():
     text, _ = packed(PACKAGE)
-    with tarfile.open(fileobj=io.BytesIO(b64decode(text)), mode="r:xz") as archive:
+    with tarfile.open(fileobj=io.BytesIO(b85decode("".join(text.split()))), mode="r:xz") as archive:
         entries = archive.getmembers()
     names = [entry.name for entry in entries]
     assert "amp_lessons/exercises/lesson_01_fp16_underflow.py" in names

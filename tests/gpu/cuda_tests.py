@@ -1,0 +1,29 @@
+"""Runs the tests that need CUDA: those of tests/gpu, and those in other files that wait for it."""
+
+from tests.gpu import apart
+from tests.gpu.machine import ROOT
+
+PYTEST = "-m pytest -q -p tests.gpu.outcomes -p no:cacheprovider".split()
+
+
+def run(seconds, files=None):
+    """Run them; give {"outcome", "counts", "failures", "skipped", "slowest"}.
+
+    outcome: "passed" if at least one passed and none failed, "failed", or "cut" if the seconds ran out.
+    """
+    ended, told = apart.run([*PYTEST, *(files or files_with_such_tests())], seconds, ["--outcomes"])
+    told = told or {"counts": {}, "failures": [], "skipped": [], "slowest": [], "finished": False}
+    finished = told.pop("finished")
+    passed = ended == "well" and finished and told["counts"].get("passed", 0) > 0
+    outcome = "passed" if passed else "cut" if ended == "cut" else "failed"
+    return {"outcome": outcome} | told
+
+
+def files_with_such_tests():
+    """tests/gpu, and every test file that asks whether there is a CUDA device."""
+    others = sorted(
+        str(file.relative_to(ROOT))
+        for file in (ROOT / "tests").rglob("test_*.py")
+        if "skipif(not torch.cuda.is_available()" in file.read_text(encoding="utf-8")
+    )
+    return ["tests/gpu", *(name for name in others if not name.startswith("tests/gpu/"))]
