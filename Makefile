@@ -16,11 +16,11 @@ TWO    := -n 2 --dist loadfile
 APART  := rm -rf build/throw-away; AMP_LESSONS_HOME="$(CURDIR)/build/throw-away"
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test html browser colab
+.PHONY: help lab test html browser colab gpu gpu-wheels
 .DELETE_ON_ERROR:
 
 help:  ## list these commands
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  %-14s%s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  %-18s%s\n' "$$name" "$$what"; done
 
 lab: $(READY)  ## open JupyterLab on the first lesson, in my_lessons/ (ARGS=--no-browser where there is no screen)
 	@$(PY) -m amp_lessons.my_lessons notebooks my_lessons
@@ -39,6 +39,13 @@ browser: $(READY) html  ## walk through the lessons in a real JupyterLab in head
 
 colab: $(READY)  ## self-contained lessons for Colab, in build/colab/ (REPO=owner/name adds badges to the lessons)
 	$(PY) -m amp_lessons.colab notebooks build/colab $(REPO)
+
+gpu:  ## what only a CUDA machine can show, into build/gpu/results.json; says so and stops where there is none
+	@if [ ! -e $(READY) ] && $(PYTHON) -c "import torch" 2>/dev/null; then $(PYTHON) -m tests.gpu $(ARGS); \
+	else $(MAKE) --no-print-directory $(READY) && $(PY) -m tests.gpu $(ARGS); fi
+
+gpu-wheels:  ## what make gpu needs on a machine without network, into build/gpu/wheels
+	$(PYTHON) -m tests.gpu.wheels $(ARGS)
 
 # Touched last, so an interrupted installation is taken up again.
 $(READY): $(REQUIREMENTS) pyproject.toml

@@ -7,6 +7,7 @@ small real tensors: fake ones do not notice every mix of dtypes that the real op
 """
 
 import contextlib
+import functools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
@@ -36,8 +37,27 @@ def outputs_of(op, device, dtype):
     """
     if op.touches_gpu and device == "cuda" and torch.backends.cuda.is_built():
         return None
+    _enter_fake_mode_for_good()
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(_ask, op, device, dtype).result()
+
+
+@functools.cache
+def _enter_fake_mode_for_good():
+    """Let a thread that never ends be the first to enter the mode.
+
+    A PyTorch built for CUDA keeps, where there is no GPU, a pointer to what the first thread made there. Once
+    that thread has ended, the next one to enter ends the interpreter (SIGSEGV; seen with 2.11.0+cu130).
+    """
+    entered = threading.Event()
+
+    def stay():
+        with fake_tensor.FakeTensorMode():
+            entered.set()
+        threading.Event().wait()
+
+    threading.Thread(target=stay, name="keeps the fake device", daemon=True).start()
+    entered.wait()
 
 
 def _ask(op, device, dtype):

@@ -7,7 +7,8 @@ PYTEST = "-m pytest -q -p tests.gpu.outcomes -p no:cacheprovider".split()
 
 
 def run(seconds, files=None):
-    """Run them; give {"outcome", "counts", "failures", "skipped", "slowest"}.
+    """Run them; give {"outcome", "counts", "failures", "skipped", "slowest"}, and "error" where it failed
+    before any test could.
 
     outcome: "passed" if at least one passed and none failed, "failed", or "cut" if the seconds ran out.
     """
@@ -16,7 +17,10 @@ def run(seconds, files=None):
     finished = told.pop("finished")
     passed = ended == "well" and finished and told["counts"].get("passed", 0) > 0
     outcome = "passed" if passed else "cut" if ended == "cut" else "failed"
-    return {"outcome": outcome} | told
+    result = {"outcome": outcome} | told
+    if outcome == "failed" and not told["failures"]:
+        result["error"] = "No test ran to its end: see what pytest printed."
+    return result
 
 
 def files_with_such_tests():

@@ -89,5 +89,5 @@ def _this_python():
 
 def _in_words(error):
     name = getattr(error, "ename", "") or type(error).__name__
-    text = getattr(error, "evalue", "") or str(error)
+    text = getattr(error, "evalue", "") or str(error).strip().split("\n")[0]
     return _COLOURS.sub("", f"{name}: {text}".strip())[:2000]
