@@ -12,12 +12,12 @@ PACKED = ""
 VERSION = ""
 
 
-def unpack():
+def unpack_amp_lessons():
     """Write the package to a folder of its own and give the folder; what is there already stays as it is."""
     with tarfile.open(fileobj=io.BytesIO(base64.b85decode("".join(PACKED.split()))), mode="r:xz") as archive:
         contents = {each.name: archive.extractfile(each).read() for each in archive if each.isfile()}
     places = [
-        Path.home() / ".cache" / "amp_lessons" / VERSION,
+        Path(os.path.expanduser("~"), ".cache", "amp_lessons", VERSION),
         Path(tempfile.gettempdir(), f"amp_lessons_{os.getpid()}"),
     ]
     for place in places:
@@ -37,10 +37,15 @@ def unpack():
     )
 
 
-folder = unpack()
-if sys.path[:1] != [folder]:
+def put_amp_lessons_first():
+    """Load this notebook's own copy from now on, whatever else is installed or was loaded before."""
+    folder = unpack_amp_lessons()
     sys.path[:] = [folder, *(each for each in sys.path if each != folder)]
-loaded = sys.modules.get("amp_lessons")
-if loaded is not None and not str(getattr(loaded, "__file__", "")).startswith(folder):
-    for name in [each for each in sys.modules if each.split(".")[0] == "amp_lessons"]:
-        del sys.modules[name]  # another copy of the package, installed or older: this notebook's own is right
+    loaded = sys.modules.get("amp_lessons")
+    if loaded is not None and not str(getattr(loaded, "__file__", "")).startswith(folder):
+        for name in [each for each in sys.modules if each.split(".")[0] == "amp_lessons"]:
+            del sys.modules[name]
+
+
+put_amp_lessons_first()
+del PACKED
