@@ -254,6 +254,7 @@ def test_for_other_machines(): pass
 """
 
 
+@pytest.mark.slow
 def test_only_tests_that_need_cuda_are_run(tmp_path):
     file = tmp_path / "test_some.py"
     file.write_text(SOME_TESTS)

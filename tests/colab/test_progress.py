@@ -42,6 +42,7 @@ def run_as_colab_does(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_folder_in_the_drive_keeps_it(run_as_colab_does, tmp_path, monkeypatch):
     kept = tmp_path / "drive" / "amp_lessons"
     run_as_colab_does(DRIVE.format(str(kept)))
@@ -49,6 +50,7 @@ def test_a_folder_in_the_drive_keeps_it(run_as_colab_does, tmp_path, monkeypatch
     assert progress_file.read({"bytes-per-number": 1.0}).points == {"bytes-per-number": 1.0}
 
 
+@pytest.mark.slow
 def test_saved_notebooks_give_it_back(run_as_colab_does, tmp_path, monkeypatch):
     saved = run_as_colab_does("")
     monkeypatch.setenv("AMP_LESSONS_HOME", str(tmp_path / "a new machine"))
