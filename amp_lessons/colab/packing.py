@@ -19,9 +19,7 @@ def packed(package):
         raise ValueError(
             f"There is no package in {package}. Start this in the folder that holds amp_lessons."
         )
-    files = sorted(
-        file for file in package.rglob("*.py") if file.relative_to(package).parts[0] not in LEFT_OUT
-    )
+    files = sorted(file for file in package.rglob("*.py") if _is_carried(file.relative_to(package).parts))
     digest, buffer = hashlib.sha256(), io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:xz", preset=9) as archive:
         for file in files:
@@ -33,3 +31,7 @@ def packed(package):
     text = base64.b85encode(buffer.getvalue()).decode()  # no quote and no backslash among its characters
     lines = [text[start : start + LINE] + "\n" for start in range(0, len(text), LINE)]
     return "".join(lines), digest.hexdigest()[:12]
+
+
+def _is_carried(parts):
+    return parts[0] not in LEFT_OUT and not any(part.startswith(".") for part in parts)

@@ -12,14 +12,14 @@ PACKED = ""
 VERSION = ""
 
 
-def unpack_amp_lessons():
+def unpack_amp_lessons(packed, version):
     """Write the package to a folder of its own and give the folder; what is there already stays as it is."""
-    with tarfile.open(fileobj=io.BytesIO(base64.b85decode("".join(PACKED.split()))), mode="r:xz") as archive:
+    with tarfile.open(fileobj=io.BytesIO(base64.b85decode("".join(packed.split()))), mode="r:xz") as archive:
         contents = {each.name: archive.extractfile(each).read() for each in archive if each.isfile()}
-    places = [
-        Path(os.path.expanduser("~"), ".cache", "amp_lessons", VERSION),
-        Path(tempfile.gettempdir(), f"amp_lessons_{os.getpid()}"),
-    ]
+    home = Path(os.path.expanduser("~"))
+    places = [Path(tempfile.gettempdir(), f"amp_lessons_{os.getpid()}")]
+    if home.is_absolute():  # not where nobody knows whose home it is
+        places.insert(0, home / ".cache" / "amp_lessons" / version)
     for place in places:
         try:
             for name, content in contents.items():
@@ -37,9 +37,8 @@ def unpack_amp_lessons():
     )
 
 
-def put_amp_lessons_first():
+def put_amp_lessons_first(folder):
     """Load this notebook's own copy from now on, whatever else is installed or was loaded before."""
-    folder = unpack_amp_lessons()
     sys.path[:] = [folder, *(each for each in sys.path if each != folder)]
     loaded = sys.modules.get("amp_lessons")
     if loaded is not None and not str(getattr(loaded, "__file__", "")).startswith(folder):
@@ -47,5 +46,5 @@ def put_amp_lessons_first():
             del sys.modules[name]
 
 
-put_amp_lessons_first()
+put_amp_lessons_first(unpack_amp_lessons(PACKED, VERSION))
 del PACKED

@@ -53,12 +53,16 @@ def test_every_lesson_is_built_small_and_valid(built):
         assert notebook.metadata.accelerator == "GPU" and "widgets" not in notebook.metadata
 
 
-def test_a_built_lesson_is_the_lesson_with_one_folded_cell_more(built):
+def test_a_built_lesson_is_the_lesson_with_a_note_and_a_folded_cell_more(built):
     for path in built:
         lesson = nbformat.read(LESSONS / path.name, as_version=4)
         cells = nbformat.read(path, as_version=4).cells
+        assert cells.pop(1).id == "on-colab"
         place = [cell.id for cell in cells].index("set-up-package")
-        assert cells[place + 1].id == "set-up"
+        bare, set_up = lesson.cells[place], cells[place + 1]
+        assert bare.id == set_up.id == "set-up"
+        assert "upload a file of build/colab/" in bare.source and "upload" not in set_up.source
+        set_up.source = bare.source
         assert cells[place].source.startswith("# @title Set up")
         assert cells[place].metadata.cellView == "form"
         assert cells[:place] + cells[place + 1 :] == lesson.cells
@@ -72,6 +76,36 @@ def test_it_carries_what_a_learner_needs_and_nothing_of_this_machine():
     assert "amp_lessons/exercises/lesson_01_fp16_underflow.py" in names
     assert [name for name in names if "/classroom/" in name or "/colab/" in name] == []
     assert {(entry.mtime, entry.uid, entry.uname) for entry in entries} == {(0, 0, "")}
+
+
+def test_nothing_of_who_ran_a_lesson_travels(tmp_path):
+    notebook = nbformat.read(LESSONS / "00_start_here.ipynb", as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    cell.outputs = [nbformat.v4.new_output("stream", text="/home/alice")]
+    cell.execution_count = 7
+    notebook.metadata["widgets"] = {"state": {}}
+    notebook.metadata["kernelspec"] = {"name": "alice-env", "display_name": "alice"}
+    (tmp_path / "lessons").mkdir()
+    nbformat.write(notebook, tmp_path / "lessons" / "00_start_here.ipynb")
+    (path,) = build(tmp_path / "lessons", tmp_path / "built", PACKAGE)
+    assert "alice" not in path.read_text() and '"widgets"' not in path.read_text()
+    package = tmp_path / "amp_lessons"
+    for name in ("__init__.py", ".ipynb_checkpoints/x-checkpoint.py"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("pass")
+    text, _ = packed(package)
+    with tarfile.open(fileobj=io.BytesIO(b85decode("".join(text.split()))), mode="r:xz") as archive:
+        assert archive.getnames() == ["amp_lessons/__init__.py"]
+
+
+def test_a_lesson_without_a_set_up_cell_is_an_error_in_words(tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    for cell in notebook.cells:
+        del cell["id"]
+    notebook.nbformat_minor = 0
+    (tmp_path / "mine.ipynb").write_text(nbformat.writes(notebook))
+    with pytest.raises(ValueError, match='mine.ipynb has no cell with the id "set-up"'):
+        build(tmp_path, tmp_path / "built", PACKAGE)
 
 
 def test_the_same_sources_give_the_same_text():

@@ -42,6 +42,7 @@ def test_a_repository_adds_a_badge_and_a_cell_that_fetches_its_tag(copy):
         )
         place = [cell.id for cell in notebook.cells].index("set-up-package")
         assert notebook.cells[place + 1].id == "set-up"
+        assert notebook.metadata.accelerator == "GPU"
         source = notebook.cells[place].source
         ast.parse(source)
         assert "someone/lessons/archive/refs/tags/v0.1.0.zip" in source and '"--no-deps"' in source
@@ -67,7 +68,10 @@ def test_a_published_lesson_is_built_with_the_package_in_place_of_the_fetching_c
     assert len(cells) == 1 and "subprocess" not in cells[0].source and "PACKED" in cells[0].source
 
 
-@pytest.mark.parametrize("repository", ["https://github.com/someone/lessons", "lessons", "a/b/c", "a b/c"])
+@pytest.mark.parametrize(
+    "repository",
+    ["https://github.com/someone/lessons", "lessons", "a/b/c", "a b/c", "../..", "a/b.git", "ö/ä", 3],
+)
 def test_another_spelling_of_the_repository_is_an_error_in_words(copy, repository):
     with pytest.raises(ValueError, match='written "owner/name"'):
         publish(copy / "notebooks", copy / "README.md", repository, "v0.1.0")
@@ -75,5 +79,7 @@ def test_another_spelling_of_the_repository_is_an_error_in_words(copy, repositor
 
 def test_a_readme_without_its_marks_is_an_error_in_words(copy):
     (copy / "README.md").write_text("no marks")
+    before = contents(copy)
     with pytest.raises(ValueError, match="needs the two lines"):
         publish(copy / "notebooks", copy / "README.md", "someone/lessons", "v0.1.0")
+    assert contents(copy) == before
