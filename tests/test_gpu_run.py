@@ -1,9 +1,12 @@
 """`make gpu` as far as a machine without a GPU can show it: every part on a CPU, with small things to do."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 import types
 
 import pytest
@@ -69,6 +72,25 @@ def test_without_pytorch_it_says_so(monkeypatch, capsys):
     assert "PyTorch isn't installed" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("cuda", "hip", "driver", "status", "says"),
+    [
+        (None, None, "/usr/bin/nvidia-smi", 1, "a build for the CPU only"),
+        (None, None, None, 0, run.SENTENCE),
+        ("12.8", None, "/usr/bin/nvidia-smi", 0, run.SENTENCE),
+        (None, "6.4", "/usr/bin/nvidia-smi", 0, run.SENTENCE),
+    ],
+)
+def test_a_pytorch_that_cannot_use_the_gpu_says_so(monkeypatch, capsys, cuda, hip, driver, status, says):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.version, "cuda", cuda)
+    monkeypatch.setattr(torch.version, "hip", hip)
+    monkeypatch.setattr(shutil, "which", lambda name: driver)
+    assert run.main() == status
+    said = capsys.readouterr().out
+    assert says in said and ("PYTHON=" in said and "VENV=" in said) is (status == 1)
+
+
 def passing(seconds):
     return {"outcome": "passed"}
 
@@ -123,8 +145,10 @@ def test_parts_without_time_are_cut_and_say_so(results):
         assert "was spent before this part" in results.read()[name]["error"]
 
 
-def test_the_parts_fit_into_the_run():
-    parts = run.parts("notebooks")
+def test_the_parts_fit_into_the_run(monkeypatch):
+    parts, given = run.parts("notebooks"), []
+    monkeypatch.setattr(wheels, "install", lambda seconds: given.append(seconds))
+    assert parts["packages"][1](7) == {"outcome": "passed"} and given == [7]
     assert list(parts) == ["packages", "lessons", "tests", "speed"]
     assert sum(parts[name][0] for name in ("lessons", "tests", "speed")) <= 450 < 8 * 60
 
@@ -189,10 +213,16 @@ def test_of_a_path_only_the_name_is_written(results, text, stays):
     assert results.read() == {"deep": [{"text": stays}]}
 
 
-def test_what_is_no_number_is_refused_and_the_old_file_stays(results):
+@pytest.mark.parametrize(("value", "text"), [("nan", "nan"), ("inf", "inf"), ("-inf", "-inf")])
+def test_what_is_no_finite_number_is_written_as_its_text(results, value, text):
+    result_file.write({"steps": [{"loss": float(value), "scale": 1.5}]}, results.file)
+    assert results.read() == {"steps": [{"loss": text, "scale": 1.5}]}
+
+
+def test_what_json_cannot_hold_is_refused_and_the_old_file_stays(results):
     result_file.write({"a": 1}, results.file)
-    with pytest.raises(ValueError):
-        result_file.write({"a": float("nan")}, results.file)
+    with pytest.raises(TypeError):
+        result_file.write({"a": object()}, results.file)
     assert results.read() == {"a": 1}
 
 
@@ -205,6 +235,48 @@ def lesson(folder, name, *sources, tags=()):
     cells = [nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)}) for source in sources]
     cells.insert(0, nbformat.v4.new_markdown_cell("# A lesson"))
     nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / f"{name}.ipynb")
+
+
+def is_running(process):
+    """Whether there is such a process, one that ended and waits for its parent not counted."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", process], capture_output=True, text=True)
+    return bool(done.stdout.strip()) and not done.stdout.startswith("Z")
+
+
+def kernel_and_child(folder):
+    """A cell's source: it starts a process, and writes its own number and that one's to `folder`."""
+    return (
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"open({str(folder / 'processes')!r}, 'a').write(f'{{os.getpid()}} {{child.pid}} ')"
+    )
+
+
+@pytest.mark.skipif(shutil.which("ps") is None, reason="needs ps")
+@pytest.mark.parametrize(
+    ("last", "seconds", "outcome"),
+    [("x = 1", 60, "passed"), ("x = 1 / 0", 60, "failed"), ("while True: pass", 3, "cut")],
+)
+def test_no_process_of_a_lesson_outlives_it(tmp_path, monkeypatch, last, seconds, outcome):
+    monkeypatch.setattr("tests.gpu.budget.ENOUGH_TO_START", 0.5)
+    lesson(tmp_path, "00_lesson", kernel_and_child(tmp_path), last)
+    assert lessons.run(tmp_path, seconds)["outcome"] == outcome
+    processes = (tmp_path / "processes").read_text().split()
+    assert len(processes) == 2
+    until = time.monotonic() + 2  # a killed process is gone a moment later
+    while any(map(is_running, processes)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_running, processes))
+
+
+@pytest.mark.slow
+def test_a_kernel_that_does_not_start_in_time_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.gpu.budget.ENOUGH_TO_START", 0.5)
+    (tmp_path / "sitecustomize.py").write_text("import time; time.sleep(60)")
+    monkeypatch.setattr(lessons, "environment", lambda: os.environ | {"PYTHONPATH": str(tmp_path)})
+    lesson(tmp_path, "00_lesson", "x = 1")
+    (result,) = lessons.run(tmp_path, 1.2)["notebooks"]
+    assert (result["outcome"], result["cell"]) == ("cut", None) and result["seconds"] < 5
 
 
 def test_lessons_that_pass_and_one_that_fails(tmp_path):
@@ -284,6 +356,23 @@ def test_what_counts_as_passed(monkeypatch, ended, counts, finished, outcome):
     assert cuda_tests.run(5)["outcome"] == outcome
 
 
+def test_a_memory_test_without_room_is_no_success(monkeypatch):
+    skipped = [
+        {"test": "tests/gpu/test_memory_on_cuda.py::test_a", "says": "Skipped: needs 4 GiB"},
+        {"test": "tests/gpu/test_formats_on_cuda.py::test_b", "says": "Skipped: an AMD GPU"},
+    ]
+    told = {"counts": {"passed": 9, "skipped": 2}, "failures": [], "slowest": [], "finished": True}
+    monkeypatch.setattr(apart, "run", lambda *arguments: ("well", told | {"skipped": skipped}))
+    result = cuda_tests.run(5)
+    assert result["outcome"] == "cut" and "1 memory test was skipped" in result["error"]
+    monkeypatch.setattr(apart, "run", lambda *arguments: ("well", told | {"skipped": skipped[1:]}))
+    assert cuda_tests.run(5)["outcome"] == "passed"
+
+
+def test_memory_tests_are_told_by_their_file():
+    assert (machine.ROOT / "tests" / "gpu" / cuda_tests.MEMORY_TESTS).exists()
+
+
 def test_the_files_with_such_tests():
     files = cuda_tests.files_with_such_tests()
     assert files[0] == "tests/gpu"
@@ -324,7 +413,7 @@ def test_all_that_is_measured(results, quick):
 
     measured = speed.measure_all("cpu", 60, tiny_classifier(), (8, 16), tiny_gpt, 2, note)
     assert results.read() == measured
-    assert measured["left_out"] == [] and speed.outcome_of([]) == "measured"
+    assert measured["left_out"] == measured["notes"] == [] and speed.outcome_of([]) == "measured"
     steps = [(each["model"].split("(")[0], each["precision"]) for each in measured["steps"]]
     assert steps == [(model, name) for model in ("digits_classifier", "TinyGPT") for name in PRECISIONS]
     for each in measured["steps"]:
@@ -333,6 +422,38 @@ def test_all_that_is_measured(results, quick):
         assert (each["scale"] is None) is (each["precision"] != "fp16 with scaler")
     products = [(each["size"], each["precision"]) for each in measured["products"]]
     assert products == [(size, name) for size in (8, 16) for name in product_speed.FORMATS]
+
+
+def test_what_takes_longest_comes_last(quick, capsys):
+    speed.measure_all("cpu", 60, tiny_classifier(), (8,), tiny_gpt, 2, lambda results: None)
+    said = re.findall(r"measured: (product|digits|TinyGPT)", capsys.readouterr().out)
+    assert list(dict.fromkeys(said)) == ["product", "digits", "TinyGPT"]
+
+
+@pytest.mark.parametrize(
+    ("device", "capability", "hip", "supported"),
+    [
+        ("cpu", None, None, True),
+        ("cuda", (7, 5), None, False),
+        ("cuda", (8, 0), None, True),
+        ("cuda", (9, 0), "6.4", True),
+    ],
+)
+def test_what_a_gpu_only_emulates_is_not_measured(monkeypatch, device, capability, hip, supported):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    monkeypatch.setattr(torch.version, "hip", hip)
+    names, notes = speed.for_this_device(PRECISIONS, device)
+    assert names == (list(PRECISIONS) if supported else ["fp32", "fp16 with scaler"])
+    assert len(notes) == (0 if supported else 2)
+    if not supported:
+        assert notes[0].startswith("fp32 with tf32: not measured") and "capability 7.5" in notes[0]
+
+
+def test_what_is_not_measured_on_this_device_is_a_note_and_no_failure(monkeypatch, quick):
+    monkeypatch.setattr(speed, "for_this_device", lambda names, device: (["fp32"], ["bf16: not measured"]))
+    measured = speed.measure_all("cpu", 60, tiny_classifier(), (8,), tiny_gpt, 1, lambda results: None)
+    assert {each["precision"] for each in measured["steps"] + measured["products"]} == {"fp32"}
+    assert measured["notes"] == ["bf16: not measured"] and measured["left_out"] == []
 
 
 def test_what_there_is_no_time_for_is_left_out_and_named():
@@ -380,18 +501,40 @@ def test_as_many_texts_as_fit(gibibytes, texts):
     assert workloads.texts_that_fit(gibibytes * 2**30) == texts
 
 
+def tf32_settings():
+    """What every way of asking says; both ways agree, or the older one raises."""
+    newer = [getattr(torch.backends, name, None) for name in ("cuda", "mkldnn")]
+    return (
+        torch.get_float32_matmul_precision(),
+        torch.backends.cuda.matmul.allow_tf32,
+        *(getattr(getattr(each, "matmul", None), "fp32_precision", None) for each in newer),
+    )
+
+
 @pytest.mark.parametrize("on", [True, False])
 def test_tf32_is_set_and_put_back(on):
-    matmul = torch.backends.cuda.matmul
-    newer = hasattr(matmul, "fp32_precision")
-    before = torch.get_float32_matmul_precision(), getattr(matmul, "fp32_precision", None)
+    before = tf32_settings()
     with pytest.raises(ZeroDivisionError), tf32(on):
-        if newer:
-            assert matmul.fp32_precision == ("tf32" if on else "ieee")
-        else:
-            assert matmul.allow_tf32 is on
+        assert tf32_settings()[:2] == ("high" if on else "highest", on)
+        assert tf32_settings()[2] in ("tf32" if on else "ieee", None)
         raise ZeroDivisionError
-    assert (torch.get_float32_matmul_precision(), getattr(matmul, "fp32_precision", None)) == before
+    assert tf32_settings() == before
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_tf32_that_was_set_in_the_newer_way_only_is_put_back(on):
+    matmul = torch.backends.cuda.matmul
+    if not hasattr(matmul, "fp32_precision"):
+        pytest.skip("this PyTorch has the older way only")
+    before = matmul.fp32_precision
+    try:
+        matmul.fp32_precision = "tf32"
+        with tf32(on):
+            assert tf32_settings()[:2] == ("high" if on else "highest", on)
+        assert matmul.fp32_precision == "tf32"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+        matmul.fp32_precision = torch.backends.mkldnn.matmul.fp32_precision = before
 
 
 # Packages
@@ -399,7 +542,7 @@ def test_tf32_is_set_and_put_back(on):
 
 def test_nothing_is_installed_where_nothing_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr(wheels, "missing", lambda: [])
-    monkeypatch.setattr(wheels, "_pip", lambda *arguments: pytest.fail("pip was called"))
+    monkeypatch.setattr(wheels, "_pip", lambda *a, **k: pytest.fail("pip was called"))
     monkeypatch.setattr(sys, "path", list(sys.path))
     wheels.install(tmp_path, tmp_path / "site")
 
@@ -409,14 +552,22 @@ def test_what_is_missing_is_installed_from_the_wheels_alone(tmp_path, monkeypatc
         (tmp_path / name).touch()
     told, asked = [["nbclient"], []], []
     monkeypatch.setattr(wheels, "missing", lambda: told.pop(0))
-    monkeypatch.setattr(wheels, "_pip", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(wheels, "_pip", lambda *arguments, seconds: asked.append((arguments, seconds)))
     monkeypatch.setattr(sys, "path", list(sys.path))
-    wheels.install(tmp_path, tmp_path / "site")
-    (arguments,) = asked
+    wheels.install(tmp_path, tmp_path / "site", seconds=9)
+    ((arguments, seconds),) = asked
+    assert seconds == 9
     assert {"--no-index", "--no-deps"} <= set(arguments)
     assert [each for each in arguments if each.endswith(".whl")] == [
         str(tmp_path / "not_here_at_all-1.0-py3-none-any.whl")
     ]
+
+
+def test_pip_is_ended_when_it_takes_too_long():
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match=r"pip list was not done after 0\.1 seconds"):
+        wheels._pip("list", seconds=0.1)
+    assert time.monotonic() - start < 5
 
 
 def test_what_stays_missing_is_named_with_what_to_do(tmp_path, monkeypatch):
@@ -459,6 +610,18 @@ def test_answers_as_text():
     outputs = policy.ask("binary_cross_entropy", "cuda").outputs
     assert set(as_text(outputs).values()) == {"refused"}
     assert "torch.float32" in as_text(policy.ask("softmax", "cuda").outputs).values()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, TypeError])
+def test_each_way_of_refusing_counts_as_one(monkeypatch, error):
+    from tests.gpu import test_policy_on_cuda
+
+    def refuse(*arguments):
+        raise error("not in this dtype")
+
+    monkeypatch.setattr(test_policy_on_cuda, "dtype_that_comes_out", refuse)
+    found = test_policy_on_cuda.on_real_tensors("mm", torch.float16, {(torch.float32,): "refused"})
+    assert test_policy_on_cuda.as_text(found) == {"torch.float32": "refused"}
 
 
 def test_a_budget_is_spent_a_little_before_its_end():

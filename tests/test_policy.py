@@ -144,7 +144,7 @@ def dtype_that_comes_out(entry, device, dtype, dtypes):
     with torch.autocast(device, dtype):
         try:
             return entry.call(*inputs).dtype
-        except RuntimeError:
+        except (RuntimeError, TypeError, ValueError):
             return None
 
 

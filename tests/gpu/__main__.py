@@ -1,20 +1,28 @@
 """``python -m tests.gpu [RESULTS.json [NOTEBOOKS]]``: the parts of the run, one after another."""
 
+import shutil
 import sys
 import time
 
 SENTENCE = "There is no CUDA GPU here: nothing to measure."
+FOR_CPU_ONLY = (
+    "This PyTorch is a build for the CPU only, while this machine has an NVIDIA driver: name a Python whose "
+    "PyTorch is a build for CUDA with PYTHON=, or its environment with VENV=."
+)
 
 
 def main(file="build/gpu/results.json", notebooks="notebooks"):
     """Run all parts and write the results to `file`. Gives 0 if lessons and tests passed, else 1; without
-    CUDA it says so and gives 0."""
+    CUDA it says so and gives 0, or 1 where only this PyTorch has none."""
     try:
         import torch
     except ImportError:
         print("PyTorch isn't installed for this Python: install it, or name another one with PYTHON=.")
         return 1
     if not torch.cuda.is_available():
+        if torch.version.cuda is None and torch.version.hip is None and shutil.which("nvidia-smi"):
+            print(FOR_CPU_ONLY)
+            return 1
         print(SENTENCE)
         return 0
     return run_parts(file, parts(notebooks), description())
@@ -45,7 +53,7 @@ def parts(notebooks):
     from tests.gpu import budget, cuda_tests, lessons, speed, wheels
 
     def install(seconds):
-        wheels.install()
+        wheels.install(seconds=seconds)
         return {"outcome": "passed"}
 
     return {

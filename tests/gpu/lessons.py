@@ -1,5 +1,6 @@
 """Executes the lessons, each in a fresh kernel of the same Python, and says where one fails."""
 
+import atexit
 import re
 import tempfile
 import time
@@ -44,7 +45,8 @@ def _run_one(path, budget):
     try:
         _execute(path, budget, reached)
     except Exception as error:
-        result["outcome"] = "cut" if type(error).__name__ == "CellTimeoutError" else "failed"
+        too_long = type(error).__name__ == "CellTimeoutError" or (not reached and budget.is_spent())
+        result["outcome"] = "cut" if too_long else "failed"
         result |= {"cell": reached.get("cell"), "source": reached.get("source"), "error": _in_words(error)}
     return result | {"seconds": round(time.monotonic() - start, 2)}
 
@@ -67,12 +69,19 @@ def _execute(path, budget, reached):
             nbformat.read(path, as_version=4),
             km=AsyncKernelManager(kernel_name="python3", kernel_spec_manager=_this_python()),
             timeout=None,
+            startup_timeout=max(1, int(budget.left())),
             timeout_func=lambda cell: max(1, int(budget.left())),
+            shutdown_kernel="immediate",  # with all that it started, also in the middle of a computation
             store_widget_state=False,
             on_cell_start=begins,
             resources={"metadata": {"path": away}},
         )
-        client.execute(env=variables)
+        # Without cleanup_kc the kernel of a manager that is passed in lives on, and holds its GPU memory.
+        try:
+            client.execute(env=variables, cleanup_kc=True)
+        finally:
+            # Where the kernel did not start, nbclient leaves this for the end, when it can only fail.
+            atexit.unregister(getattr(client, "_cleanup_kernel", None))
 
 
 def _this_python():

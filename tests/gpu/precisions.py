@@ -22,18 +22,25 @@ PRECISIONS = {
 
 @contextlib.contextmanager
 def tf32(on):
-    """FP32 matrix products on CUDA with or without TF32, whatever is set; afterwards all is as before."""
-    matmul = torch.backends.cuda.matmul
-    if hasattr(matmul, "fp32_precision"):  # newer versions of PyTorch
-        before, matmul.fp32_precision = matmul.fp32_precision, "tf32" if on else "ieee"
-        try:
-            yield
-        finally:
-            matmul.fp32_precision = before
-        return
-    before = torch.get_float32_matmul_precision()
+    """FP32 matrix products with or without TF32, whatever is set; afterwards all is as before.
+
+    Newer versions of PyTorch have a setting for each backend besides the older one for all. Where only one of
+    them is set, asking the other raises: the older function sets both.
+    """
+    backends = [torch.backends.cuda.matmul, getattr(torch.backends.mkldnn, "matmul", None)]
+    backends = [backend for backend in backends if hasattr(backend, "fp32_precision")]
+    before, each_before = _older_setting(), [backend.fp32_precision for backend in backends]
     torch.set_float32_matmul_precision("high" if on else "highest")
     try:
         yield
     finally:
         torch.set_float32_matmul_precision(before)
+        for backend, precision in zip(backends, each_before):
+            backend.fp32_precision = precision
+
+
+def _older_setting():
+    try:
+        return torch.get_float32_matmul_precision()
+    except RuntimeError:  # only the newer one was set
+        return "high" if torch.backends.cuda.matmul.fp32_precision == "tf32" else "highest"

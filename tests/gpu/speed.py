@@ -17,12 +17,13 @@ STEP_SECONDS, PRODUCT_SECONDS = 8.0, 1.0  # about, for each thing that is measur
 
 
 def run(seconds):
-    """Measure in a process of its own; give {"outcome", "steps", "products", "left_out"}.
+    """Measure in a process of its own; give {"outcome", "products", "steps", "left_out", "notes"}.
 
     outcome: "measured" if nothing was left out, else "cut" or "failed". left_out: {"what", "why"} each.
+    notes: what is not measured on such a device, which is no failure.
     """
     ended, told = apart.run(["-m", "tests.gpu.speed", str(max(1, seconds - SPARE))], seconds)
-    told = told or {"steps": [], "products": [], "left_out": []}
+    told = told or {"products": [], "steps": [], "left_out": [], "notes": []}
     if ended != "well":
         why = "the time was spent" if ended == "cut" else "the process that measured ended by an error"
         told["left_out"].append({"what": "what is not listed here", "why": why})
@@ -36,12 +37,30 @@ def outcome_of(left_out):
     return "cut" if all("time was spent" in why for why in whys) else "failed"
 
 
-def measure_all(device, seconds, small, sizes, make_large, texts, note):
-    """Measure both models in each precision, then the products; calls note(results) after each.
+def for_this_device(names, device):
+    """(those of the names that are measured on this device, a note for each other one).
 
+    Without BF16 units PyTorch emulates it, so slowly that it would use up the time. Without TF32 units the
+    setting does nothing: that would be plain FP32 under a wrong name.
+    """
+    if device != "cuda" or torch.version.hip is not None or torch.cuda.get_device_capability() >= (8, 0):
+        return list(names), []
+    major, minor = torch.cuda.get_device_capability()
+    lacking = [name for name in names if name in ("fp32 with tf32", "bf16")]
+    why = f"not measured: a GPU of capability {major}.{minor} has no units for it, which come with 8.0"
+    return [name for name in names if name not in lacking], [f"{name}: {why}" for name in lacking]
+
+
+def measure_all(device, seconds, small, sizes, make_large, texts, note):
+    """Measure the products, then both models in each precision; calls note(results) after each.
+
+    The GPT, which takes longest, comes last.
     make_large(texts): the workload that fills the device; with fewer texts if that many don't fit.
     """
-    results, budget = {"steps": [], "products": [], "left_out": []}, Budget(seconds)
+    precisions, notes = for_this_device(PRECISIONS, device)
+    formats, _ = for_this_device(product_speed.FORMATS, device)
+    results = {"products": [], "steps": [], "left_out": [], "notes": notes}
+    budget = Budget(seconds)
 
     def attempt(kind, what, measure):
         if budget.is_spent():
@@ -66,9 +85,18 @@ def measure_all(device, seconds, small, sizes, make_large, texts, note):
                 f"{workload.name}, {name}",
                 lambda name=name: training_speed.measure(workload, name, device, STEP_SECONDS),
             )
-            for name in PRECISIONS
+            for name in precisions
         )
 
+    for size in sizes:
+        for name in formats:
+            fits = attempt(
+                "products",
+                f"product of {size} × {size}, {name}",
+                lambda size=size, name=name: product_speed.measure(size, name, device, PRODUCT_SECONDS),
+            )
+            if not fits:
+                results["left_out"].append({"what": f"product of {size} × {size}, {name}", "why": "no room"})
     if not steps(small):
         results["left_out"].append({"what": small.name, "why": "it does not fit into this GPU's memory"})
     before_large = len(results["steps"])
@@ -78,15 +106,6 @@ def measure_all(device, seconds, small, sizes, make_large, texts, note):
         if texts == 0:
             results["left_out"].append({"what": "TinyGPT", "why": "it does not fit into this GPU's memory"})
             break
-    for size in sizes:
-        for name in product_speed.FORMATS:
-            fits = attempt(
-                "products",
-                f"product of {size} × {size}, {name}",
-                lambda: product_speed.measure(size, name, device, PRODUCT_SECONDS),
-            )
-            if not fits:
-                results["left_out"].append({"what": f"product of {size} × {size}, {name}", "why": "no room"})
     note(results)
     return results
 

@@ -26,6 +26,11 @@ def stack(device, width=4096, layers=8):
     return nn.Sequential(*(each for pair in pairs for each in pair)).to(device)
 
 
+def there_before(x, dtype):
+    """Bytes kept for backward that no forward pass takes: the first layer keeps x, under autocast a copy."""
+    return x.nbytes if dtype == FP32 else 0
+
+
 def gpt_loss(model, tokens):
     return F.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten())
 
@@ -63,7 +68,7 @@ def test_a_forward_pass_takes_what_is_kept_for_backward(room, dtype):
     before = torch.cuda.memory_allocated()
     peak = memory.peak(hold, "cuda") - before
     assert held and kept > 500e6
-    assert kept <= peak <= (1 + WITHIN) * kept
+    assert kept - there_before(x, dtype) <= peak <= (1 + WITHIN) * kept
 
 
 @EACH_DTYPE
@@ -84,15 +89,13 @@ def test_a_whole_step_takes_that_and_the_gradients_at_least(room, dtype):
     gradients = sum(each.nbytes for each in model.parameters())
     before = torch.cuda.memory_allocated()
     peak = memory.peak(step, "cuda") - before
-    assert kept <= peak <= (1 + WITHIN) * (kept + gradients)
+    assert kept - there_before(x, dtype) <= peak <= (1 + WITHIN) * (kept + gradients)
 
 
 @EACH_DTYPE
 @pytest.mark.parametrize("texts", [1, 4])
 def test_would_need_is_what_a_step_needs(room, texts, dtype):
     """With one text the optimizer's step is the largest, with four the backward."""
-    if not hasattr(memory, "would_need"):
-        pytest.skip("this version has no memory.would_need")
     tokens_shape = (texts, GPT[-1])
 
     def make():

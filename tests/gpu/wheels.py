@@ -53,11 +53,11 @@ def missing():
     return [name for name, module in needed.items() if importlib.util.find_spec(module) is None]
 
 
-def install(wheels=WHEELS, site=SITE):
+def install(wheels=WHEELS, site=SITE, seconds=None):
     """Put the wheels of packages that are not installed here into `site`, and that on the path.
 
     What is installed stays in use: nothing newer comes before it. RuntimeError, with what to do, if packages
-    are missing then.
+    are missing then, or if it takes longer than the seconds.
     """
     shutil.rmtree(site, ignore_errors=True)  # of an earlier run, when other packages were installed
     _on_the_path(site)
@@ -65,7 +65,16 @@ def install(wheels=WHEELS, site=SITE):
         return
     files = [file for file in sorted(Path(wheels).glob("*.whl")) if not _is_installed(file)]
     if files:
-        _pip("install", "--no-index", "--no-deps", "--upgrade", "--target", str(site), *map(str, files))
+        _pip(
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--upgrade",
+            "--target",
+            str(site),
+            *map(str, files),
+            seconds=seconds,
+        )
         importlib.invalidate_caches()
     still = missing()
     if still:
@@ -98,9 +107,12 @@ def _is_installed(wheel):
     return True
 
 
-def _pip(*arguments):
+def _pip(*arguments, seconds=None):
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"pip {arguments[0]} was not done after {seconds:.3g} seconds.") from None
     if done.returncode != 0:
         raise RuntimeError(f"pip {arguments[0]} failed: {done.stderr.strip()[-2000:]}")
 
