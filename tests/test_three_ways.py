@@ -1,7 +1,9 @@
 """Every exercise, tested three ways: its stub, its reference answer, wrong ones that learners write."""
 
 import time
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch._dynamo  # noqa: F401  (torch loads it at the first optimizer, which may take seconds: not in a check)
 
@@ -9,16 +11,9 @@ from amp_lessons import check
 from amp_lessons.exercises import catalogue
 from tests.answers import all_wrong_answers, right_answer
 
-SET_UP = """
-import torch
-from torch import nn
-import torch.nn.functional as F
-# No module amp_lessons? Start with `make lab`; on Colab upload a file of build/colab/ (README).
-from amp_lessons import check, figures, hint, progress, quick_check, reset, solution, widgets
-
-torch.manual_seed(0)
-device = "cuda" if torch.cuda.is_available() else "cpu"
-"""
+LESSON = Path(__file__).resolve().parents[1] / "notebooks" / "00_start_here.ipynb"
+# Every lesson has the same: test_notebook_structure sees to that.
+SET_UP = next(cell.source for cell in nbformat.read(LESSON, as_version=4).cells if cell.id == "set-up")
 EXERCISES = [exercise.id for exercise in catalogue.current().exercises]
 WRONG = all_wrong_answers()
 VERDICTS = {}  # of wrong answers

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from amp_lessons.figures.checked import as_number
 from amp_lessons.figures.picture import Picture
 from amp_lessons.figures.style import (
     INK,
@@ -18,7 +19,7 @@ from amp_lessons.figures.style import (
     tint,
 )
 from amp_lessons.figures.words import listed, number
-from amp_lessons.formats import FORMATS, FP16, as_float
+from amp_lessons.formats import FORMATS, FP16
 
 _EXAMPLE = 'for example {"conv1": 12.5, "conv2": 70_000.0}'
 _LONGEST_NAME = 24  # characters
@@ -60,12 +61,7 @@ def activation_sizes(largest: Mapping[str, float], limit: float = FP16.largest) 
 
 
 def _number(what, value):
-    try:
-        if isinstance(value, (str, bytes, bool)):
-            raise TypeError
-        value = as_float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a single number, not {value!r}") from None
+    value = as_number(value, f"{what} must be a single number, not {value!r}")
     if value < 0:
         raise ValueError(f"{what} is {value:g}: give absolute values, as tensor.abs().max() does")
     return value

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from html import escape
 
 from amp_lessons import memory
+from amp_lessons.figures.checked import as_number
 from amp_lessons.figures.words import listed
-from amp_lessons.formats import as_float
 from amp_lessons.timing import Timing
 
 _EXAMPLE = 'for example {"FP32": {"seconds": 0.01}}'
 _ENTRIES = "accuracy, seconds, kept, peak"
-NOTICEABLE = 1.15  # times as long: a smaller difference may be chance
+NOTICEABLE = 1.15  # times as fast or as long: a smaller difference may be chance
 
 
 def precision_table(rows: Mapping[str, Mapping], device: str) -> "PrecisionTable":
@@ -113,16 +113,10 @@ def _accuracies(what, values):
 
 
 def _number(what, value):
-    """The value as a float; text and True are no measurements, though Python would turn them into one."""
     for part in ("median", "total"):  # what median_seconds and kept_for_backward give
         if isinstance(value, (Timing, memory.Kept)) and hasattr(value, part):
             raise ValueError(f"{what} must be a single number, not a {type(value).__name__}: add .{part}")
-    try:
-        if isinstance(value, (str, bytes, bool)):
-            raise TypeError
-        return as_float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a number, not {value!r}") from None
+    return as_number(value, f"{what} must be a number, not {value!r}")
 
 
 def _accuracy_text(row):

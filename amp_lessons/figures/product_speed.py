@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from html import escape
 from numbers import Integral
 
+from amp_lessons.figures.checked import as_number
 from amp_lessons.figures.line_labels import label_ends
 from amp_lessons.figures.picture import Picture
+from amp_lessons.figures.precision_table import NOTICEABLE
 from amp_lessons.figures.style import (
     PRECISION_COLOURS,
     PRECISION_MARKERS,
@@ -15,15 +17,13 @@ from amp_lessons.figures.style import (
     set_message,
     tint,
 )
-from amp_lessons.figures.words import listed, number
-from amp_lessons.formats import as_float
+from amp_lessons.figures.words import listed, number, three_digits
 from amp_lessons.timing import Timing
 
 _EXAMPLE = 'for example {"FP32": {256: 0.001}, "BF16": {256: 0.0004}}'
 _LABELS = ("FP32", "TF32", "FP16", "BF16")
 LARGEST_SIZE = 2**63 - 1  # a tensor's size is a whole number of 64 bits
 SHORTEST, LONGEST = 1e-12, 1e12  # seconds that may have been measured, generously
-NOTICEABLE = 1.15  # times as fast or as long: a smaller difference may be chance
 
 
 def product_speed(seconds: Mapping[str, Mapping[int, float]], device: str) -> "ProductSpeed":
@@ -94,15 +94,9 @@ def _checked(label, times):
 
 
 def _number(what, value):
-    """The value as a float; text and True are no measurements, though Python would turn them into one."""
     if isinstance(value, Timing):
         raise ValueError(f"{what} must be seconds, a single number, not a Timing: add .median")
-    try:
-        if isinstance(value, (str, bytes, bool)):
-            raise TypeError
-        seconds = as_float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a number of seconds, not {value!r}") from None
+    seconds = as_number(value, f"{what} must be a number of seconds, not {value!r}")
     if not 0 < seconds < math.inf:
         raise ValueError(f"{what} took {seconds:g} seconds: it must be finite and above 0")
     if not SHORTEST <= seconds <= LONGEST:
@@ -197,9 +191,7 @@ def _draw(seconds):
         )
         last = list(by_size)[-1]
         where = f" at {last:,}" if last != sizes[-1] else ""
-        ends.append(
-            (*points[-1], f"{label}: {_three_digits(by_size[last] / per_unit)} {unit}{where}", colour)
-        )
+        ends.append((*points[-1], f"{label}: {three_digits(by_size[last] / per_unit)} {unit}{where}", colour))
     _axis_of_sizes(axes, sizes)
     _axis_of_rates(axes)
     label_ends(axes, ends)
@@ -249,13 +241,9 @@ def _axis_of_rates(axes):
     axes.set_yticks([math.log10(tick) for tick in ticks], [number(tick) for tick in ticks])
 
 
-def _three_digits(value):
-    return number(float(f"{value:.3g}"))
-
-
 def _rate_text(rate):
     unit, per_unit = ("TFLOP/s", 1e12) if rate >= 1e12 else ("GFLOP/s", 1e9)
-    return f"{_three_digits(rate / per_unit)} {unit}"
+    return f"{three_digits(rate / per_unit)} {unit}"
 
 
 def _title(seconds, rates):

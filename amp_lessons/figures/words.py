@@ -31,6 +31,11 @@ def number(value: float) -> str:
     return scientific(value)
 
 
+def three_digits(value: float) -> str:
+    """Return a number to three digits: ``"1,370"``, ``"3.98"``."""
+    return number(float(f"{value:.3g}"))
+
+
 def scientific(value: float) -> str:
     """Return a finite number to four digits with a power of ten: ``"3.403 × 10³⁸"``, ``"1 × 10⁷"``."""
     digits, exponent = f"{value:.3e}".split("e")

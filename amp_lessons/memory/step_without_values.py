@@ -51,10 +51,9 @@ def would_need(make, optimizer=None, dtype=None):
 
     The result equals that of `trace_step` for the same model on a CPU, with the exceptions that `would_keep`
     names: with an LSTM it comes out far too small. Sparse gradients, and what torch.optim.SparseAdam makes of
-    them, aren't seen either. Like there, **it follows the CPU's lists**, and a device
-    other than "cpu" is refused. On a GPU PyTorch's optimizers handle all parameters at once, which takes more
-    temporary memory: foreach=True does that here too, as in
-    lambda parameters: torch.optim.AdamW(parameters, foreach=True).
+    them, aren't seen either. Like there, **it follows the CPU's lists**, and a device other than "cpu" is
+    refused. On a GPU PyTorch's optimizers handle all parameters at once, which takes more temporary memory:
+    foreach=True does that here too, as in lambda parameters: torch.optim.AdamW(parameters, foreach=True).
 
     TypeError if make or optimizer is not a function, make returns no tensor, or optimizer no optimizer.
     ValueError for another dtype or device, if make() or the optimizer uses a tensor from outside or needs a

@@ -18,9 +18,8 @@ from amp_lessons.figures.style import (
     power_ticks,
     spread,
 )
-from amp_lessons.figures.words import number
+from amp_lessons.figures.words import number, three_digits
 from amp_lessons.roofline import LABELS
-from amp_lessons.widgets.roofline_words import three_digits
 
 LOWEST, HIGHEST = -3, 16  # exponents of operations per byte: 1/8 to 65,536
 _WIDTH, _HEIGHT = 8.8, 3.9

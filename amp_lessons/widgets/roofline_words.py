@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from amp_lessons.figures.words import listed, number
+from amp_lessons.figures.words import listed, number, three_digits
 from amp_lessons.roofline import LABELS, Bound, Gpu
 
 _A_KERNELS_START = 10e-6  # seconds; several microseconds, so that a shorter bound says little
@@ -22,11 +22,6 @@ def amount(count: float) -> str:
         if count >= size:
             return f"{three_digits(count / size)} {prefix}B"
     return f"{count:.0f} bytes"
-
-
-def three_digits(value: float) -> str:
-    """Return a number to three digits: ``"1,370"``, ``"3.98"``."""
-    return number(float(f"{value:.3g}"))
 
 
 def times(ratio: float) -> str:
